@@ -1,0 +1,211 @@
+/**
+ * Every code that Onefold puts into an answer, a log line, a metric label or a dead letter, with its meaning and what
+ * to do about it. A code is an API: its meaning never changes. `docs/errors.md` is generated from this table.
+ */
+export const errorCodes = {
+  // Refusals at the door: the receiver answers, no workflow is started.
+  unknown_source: {
+    cause: 'The URL names no configured source.',
+    remedy: 'Compare the path with the names of the sources.',
+  },
+  method_not_allowed: { cause: 'A source takes POST only.', remedy: 'Send POST.' },
+  signature_missing: {
+    cause: 'The headers that carry the signature are absent or blank.',
+    remedy: 'Check that the provider signs, and that no proxy drops the headers.',
+  },
+  signature_malformed: {
+    cause: 'The signature or timestamp header has not the form that the scheme demands.',
+    remedy: 'Check the preset and any proxy that rewrites headers.',
+  },
+  signature_mismatch: {
+    cause: 'No configured secret produces the signature over the bytes received.',
+    remedy: 'Compare the secret; make sure that nothing parses and rewrites the body.',
+  },
+  signature_scheme_unsupported: {
+    cause: 'The request is signed only in schemes that this source does not accept.',
+    remedy: 'Configure the scheme of the provider.',
+  },
+  timestamp_too_old: {
+    cause: 'The signed timestamp lies further back than the tolerance.',
+    remedy: 'Check the clocks; a provider that re-signs retries is unaffected.',
+  },
+  timestamp_too_new: {
+    cause: 'The signed timestamp lies further ahead than the tolerance.',
+    remedy: 'Check the clocks.',
+  },
+  identity_missing: {
+    cause: 'The event carries no usable event identity: absent, blank, or not a string or number.',
+    remedy: 'Name the header or field, or the fields to hash, in the source.',
+  },
+  identity_invalid: {
+    cause: 'An identity is blank, too long or not text.',
+    remedy: 'Use a non-blank identity within the documented limit.',
+  },
+  body_malformed: { cause: 'The body is not UTF-8 JSON (or not the form the source reads).', remedy: 'Send JSON.' },
+  body_too_deep: { cause: 'The JSON is nested deeper than 256 levels.', remedy: 'Send flatter JSON.' },
+  body_too_large: {
+    cause: 'The body exceeds the limit of the source.',
+    remedy: 'Raise `bodyLimitBytes` of the source, or send less.',
+  },
+  body_unreadable: {
+    cause: 'The content type or content encoding is none that the source can read.',
+    remedy: 'Send JSON, plain or compressed with gzip, deflate or br.',
+  },
+  body_already_parsed: {
+    cause: 'Another middleware consumed the body before the receiver, so the signed bytes are gone.',
+    remedy: 'Mount the receiver before express.json(), or give express.json a `verify` that keeps `req.rawBody`.',
+  },
+  body_differs: {
+    cause: 'The event identity is known with another body, and the source refuses that.',
+    remedy: 'Find out which of the two bodies is genuine.',
+  },
+  rate_limited: {
+    cause: 'The source received more requests than its rate limit.',
+    remedy: 'Retry after the time given.',
+  },
+  backlog_full: {
+    cause: 'The oldest waiting event is older than the backlog limit of the source.',
+    remedy: 'Add workers; the provider retries.',
+  },
+  temporal_unavailable: {
+    cause: 'Temporal did not accept the event in time.',
+    remedy: 'The provider retries; check Temporal.',
+  },
+  start_refused: {
+    cause: 'Temporal refused a start that Onefold built.',
+    remedy: 'A fault of set-up, such as an unregistered search attribute: see the log line.',
+  },
+  ledger_unavailable: {
+    cause: 'PostgreSQL could not be reached or did not answer.',
+    remedy: 'Check PostgreSQL; the work is retried.',
+  },
+  shutting_down: {
+    cause: 'This process is draining and takes no more requests.',
+    remedy: 'The load balancer should use another one; the provider retries.',
+  },
+  processing: { cause: 'The event is being processed right now.', remedy: 'Retry after the time given.' },
+  effect_failed: {
+    cause: 'An effect of the event failed for good and lies in the dead letters.',
+    remedy: 'See the dead letter, mend the cause, replay.',
+  },
+  internal_error: {
+    cause: 'A defect in Onefold or in a function given to it.',
+    remedy: 'See the log line with the same event.',
+  },
+
+  // Ends of attempts: kept in the history and in the dead letter.
+  data_invalid: {
+    cause: 'The data do not match the schema declared for the type.',
+    remedy: 'Mend the schema or the sender, then replay.',
+  },
+  business_key_invalid: {
+    cause: 'The business key function threw, or returned something blank, too long or not text.',
+    remedy: 'Mend the function, then replay.',
+  },
+  effect_threw: {
+    cause: 'The effect threw an error.',
+    remedy: 'See the message; the attempt is retried within the budget.',
+  },
+  permanent_error: { cause: 'The effect said that trying again is useless.', remedy: 'Mend the cause, then replay.' },
+  not_yet: { cause: 'The effect asked to be tried later.', remedy: 'None; it waits without spending an attempt.' },
+  not_done: {
+    cause: 'The effect said that nothing was done.',
+    remedy: 'None; the attempt is retried within the budget.',
+  },
+  outcome_unknown: {
+    cause: 'The attempt ended without telling whether the effect took hold.',
+    remedy: 'None for local writes: the ledger knows.',
+  },
+  attempt_timed_out: {
+    cause: 'The attempt did not end within its timeout, or its worker died.',
+    remedy: 'None if rare; else raise `timeout`.',
+  },
+  worker_shutdown: {
+    cause: 'The worker was stopped before the attempt could end.',
+    remedy: 'None; it is tried again without spending an attempt.',
+  },
+  claim_waiting: {
+    cause: 'Another event holds the claim on the same business identity.',
+    remedy: 'None; it waits without spending an attempt.',
+  },
+  claim_without_completion: {
+    cause:
+      'The ledger holds a committed claim of a local write without its completion, so whether the write took hold is unknown.',
+    remedy: 'Look at the business tables, then mend the ledger row by hand.',
+  },
+  transaction_aborted: {
+    cause: 'An error was caught and ignored inside `commit`, so PostgreSQL rolled the transaction back.',
+    remedy: 'Use ON CONFLICT or a savepoint, or let the error out.',
+  },
+  transaction_split: {
+    cause: 'The effect ended the transaction itself, which separates the write from its completion.',
+    remedy: 'Remove COMMIT and ROLLBACK from the effect.',
+  },
+  database_transient: {
+    cause: 'PostgreSQL asked for the transaction to be tried again, or the connection was lost.',
+    remedy: 'None; the attempt is retried within the budget.',
+  },
+  result_not_json: { cause: 'The result of the effect is not a JSON value.', remedy: 'Return JSON values only.' },
+  result_too_large: {
+    cause: 'The result of the effect exceeds 1 MiB of JSON.',
+    remedy: 'Store it in a table of yours and return its key.',
+  },
+  result_unrecognised: {
+    cause: 'Something other than an attempt of ours completed the activity, and the ledger knows nothing of it.',
+    remedy: 'Do not complete activities by hand.',
+  },
+  effect_unknown: {
+    cause: 'The event names effects that this worker does not have.',
+    remedy: 'Deploy the workers; planning waits for one that has them.',
+  },
+  payload_missing: { cause: 'The stored body of the event is gone.', remedy: 'Let the provider send it again.' },
+  input_malformed: {
+    cause: 'The workflow was started by hand with an input that is not an event.',
+    remedy: 'Use `onefold replay`.',
+  },
+  cancelled: { cause: 'The workflow was cancelled from outside.', remedy: 'Replay, or let the provider redeliver.' },
+  terminated: {
+    cause: 'The workflow was terminated or timed out from outside.',
+    remedy: 'Replay, or let the provider redeliver.',
+  },
+  abandoned: { cause: 'A person abandoned the event.', remedy: 'Only a replay lifts it.' },
+  budget_spent: {
+    cause: 'The attempts or the elapsed time of the budget are used up.',
+    remedy: 'Mend the cause, then replay.',
+  },
+
+  // Configuration and operation.
+  config_invalid: { cause: 'The configuration is wrong at the place named.', remedy: 'Mend that place.' },
+  config_missing: {
+    cause: 'A required setting, such as a secret or a connection string, is absent.',
+    remedy: 'Set the variable named.',
+  },
+  secret_invalid: {
+    cause: 'A secret cannot be the key of its scheme.',
+    remedy: 'Copy the secret anew from the provider.',
+  },
+  migration_missing: { cause: 'The ledger is older than this version needs.', remedy: 'Run `onefold migrate`.' },
+  event_unknown: {
+    cause: 'Neither Temporal nor the ledger knows this event.',
+    remedy: 'Check the identity: source/event-id.',
+  },
+  replay_refused: { cause: 'The event cannot be replayed now.', remedy: 'See the message.' },
+  embedded_unavailable: {
+    cause: 'An embedded server could not be found or started.',
+    remedy: 'See the message for the ways to provide one.',
+  },
+} as const satisfies Record<string, { readonly cause: string; readonly remedy: string }>;
+
+/** A stable name for what went wrong; see {@link errorCodes}. */
+export type ErrorCode = keyof typeof errorCodes;
+
+/** The one error class of Onefold's own refusals. Match on `code`, never on the message. */
+export class OnefoldError extends Error {
+  override readonly name = 'OnefoldError';
+  readonly code: ErrorCode;
+
+  constructor(code: ErrorCode, message: string, options?: { cause?: unknown }) {
+    super(message, options);
+    this.code = code;
+  }
+}

@@ -1,0 +1,39 @@
+/** Rows of one statement. */
+export interface SqlResult<Row = Record<string, unknown>> {
+  readonly rows: Row[];
+  /** Rows affected, 0 where the statement has none. */
+  readonly rowCount: number;
+}
+
+/** Runs one SQL statement with `$1`-style parameters. */
+export type Sql = <Row = Record<string, unknown>>(text: string, values?: readonly unknown[]) => Promise<SqlResult<Row>>;
+
+/** Bounds of one transaction, each set with SET LOCAL so that they end with it. */
+export interface TransactionLimits {
+  /** statement_timeout, ms. */
+  readonly statementTimeoutMs: number;
+  /** lock_timeout, ms. */
+  readonly lockTimeoutMs: number;
+  /** idle_in_transaction_session_timeout, ms: what ends the transaction of a frozen process. */
+  readonly idleTimeoutMs: number;
+  /** When it aborts, the connection is destroyed, not returned. */
+  readonly signal?: AbortSignal;
+}
+
+/**
+ * The one door to PostgreSQL. `pg` is built in (`pgDatabase`); other libraries are adapters, so that an effect is
+ * written with the ORM the user has.
+ */
+export interface Database<Tx> {
+  /**
+   * Runs work in one READ COMMITTED transaction and resolves only when COMMIT answered COMMIT.
+   *
+   * @throws {OnefoldError} `transaction_aborted` when COMMIT answered ROLLBACK; `ledger_unavailable` when no connection
+   * could be had; whatever work threw, after a rollback.
+   */
+  transaction<Result>(work: (tx: Tx, sql: Sql) => Promise<Result>, limits: TransactionLimits): Promise<Result>;
+  /** Runs one statement outside a transaction. @throws {OnefoldError} `ledger_unavailable` without a connection. */
+  query: Sql;
+  /** Ends all connections; safe to call twice. */
+  close(): Promise<void>;
+}

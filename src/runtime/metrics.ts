@@ -1,0 +1,62 @@
+import { Counter, Gauge, Histogram, Registry } from 'prom-client';
+
+/** Every metric of Onefold, in one place; labels are closed sets, so that a flood cannot grow them. */
+export interface Metrics {
+  readonly registry: Registry;
+  /** Deliveries by source and named path. */
+  readonly deliveries: Counter<'source' | 'path'>;
+  /** Answers by source and HTTP status. */
+  readonly answers: Counter<'source' | 'status'>;
+  /** Requests refused at the door, by stable code. */
+  readonly refused: Counter<'source' | 'code'>;
+  /** Seconds from the first byte to the answer. */
+  readonly acknowledgeSeconds: Histogram<'source'>;
+  /** Deliveries rows that were not written, since PostgreSQL was away or the buffer was full. */
+  readonly evidenceLost: Counter;
+  /** Duplicates whose body differs from the recorded one. */
+  readonly bodyDiffers: Counter<'source'>;
+  /** Which of a source's secrets verified, counted from 0. */
+  readonly verifiedBy: Counter<'source' | 'secret'>;
+  /** Business attempts by effect and how they ended. */
+  readonly attempts: Counter<'effect' | 'ended'>;
+  /** Effects of events by outcome. */
+  readonly effects: Counter<'effect' | 'outcome'>;
+  /** Events collapsed onto a completed business key with different data. */
+  readonly otherData: Counter<'effect'>;
+  /** Plans that waited for a worker which knows the named effects. */
+  readonly planningWaits: Counter<'source'>;
+  /** Dead letters opened or reopened, by code. */
+  readonly deadLetters: Counter<'code'>;
+  /** Age of the oldest task waiting for a worker, in seconds. */
+  readonly backlogAge: Gauge;
+}
+
+/** Makes a registry of its own, so that several can live in one process (tests do that). */
+export function createMetrics(): Metrics {
+  const registry = new Registry();
+  const registers = [registry];
+  const counter = <L extends string = never>(name: string, help: string, labelNames: L[] = []) =>
+    new Counter<L>({ name: `onefold_${name}`, help, labelNames, registers });
+  return {
+    registry,
+    deliveries: counter('deliveries_total', 'Deliveries by source and named path.', ['source', 'path']),
+    answers: counter('answers_total', 'Answers by source and status.', ['source', 'status']),
+    refused: counter('refused_total', 'Requests refused, by stable code.', ['source', 'code']),
+    acknowledgeSeconds: new Histogram({
+      name: 'onefold_acknowledge_seconds',
+      help: 'Seconds from request to answer.',
+      labelNames: ['source'],
+      buckets: [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2, 5, 10],
+      registers,
+    }),
+    evidenceLost: counter('delivery_evidence_lost_total', 'Delivery rows that could not be written.'),
+    bodyDiffers: counter('body_differs_total', 'Duplicates with another body than the recorded one.', ['source']),
+    verifiedBy: counter('verified_by_secret_total', 'Which secret verified, counted from 0.', ['source', 'secret']),
+    attempts: counter('attempts_total', 'Business attempts by how they ended.', ['effect', 'ended']),
+    effects: counter('effects_total', 'Effects by outcome.', ['effect', 'outcome']),
+    otherData: counter('other_data_total', 'Events with other data collapsed onto a done business key.', ['effect']),
+    planningWaits: counter('planning_waits_total', 'Plans waiting for a worker that knows the effects.', ['source']),
+    deadLetters: counter('dead_letters_total', 'Dead letters written, by code.', ['code']),
+    backlogAge: new Gauge({ name: 'onefold_backlog_age_seconds', help: 'Age of the oldest waiting task.', registers }),
+  };
+}

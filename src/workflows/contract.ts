@@ -1,0 +1,233 @@
+/**
+ * What the workflows and everything outside them agree on: names, inputs, results, signals, updates, queries. The only
+ * module of this folder that others may import values from. Fields are only ever added, since running histories hold
+ * these shapes.
+ */
+
+/** The task queue where nothing else is configured. */
+export const defaultTaskQueue = 'onefold';
+
+/** Workflow type names, as the Web UI and `temporal workflow list` show them. */
+export const workflowNames = {
+  processEvent: 'processEvent',
+  sweepClosedEvents: 'sweepClosedEvents',
+} as const;
+
+/** Signal, update and query names, as the `temporal` CLI takes them. */
+export const handlerNames = {
+  /** Signal: ends a pause between attempts at once. Argument, optional: `{ effect?: string }`. */
+  retryNow: 'retryNow',
+  /** Update: a person gives the event up. Argument: {@link AbandonRequest}; answers {@link AbandonAnswer}. */
+  abandon: 'abandon',
+  /** Query: where each effect stands, as {@link EventStatus}. */
+  status: 'status',
+} as const;
+
+/** Search attributes, all optional on the server: they are set only where they are registered. */
+export const searchAttributeNames = {
+  source: 'OnefoldSource',
+  type: 'OnefoldType',
+  state: 'OnefoldState',
+  businessKey: 'OnefoldBusinessKey',
+} as const;
+
+/** Types of the search attributes, in the words of `temporal operator search-attribute create --type`. */
+export const searchAttributeTypes = {
+  OnefoldSource: 'Keyword',
+  OnefoldType: 'Keyword',
+  OnefoldState: 'Keyword',
+  OnefoldBusinessKey: 'KeywordList',
+} as const;
+
+/** The memo of every event's workflow, read by the describe call that decides a duplicate's path. */
+export interface EventMemo {
+  /** SHA-256 of the body as received, in hex. */
+  readonly digest: string;
+  /** The provider's event id, unchanged. Absent where the source calls its ids sensitive. */
+  readonly id?: string;
+  readonly type: string;
+  /** When the first delivery was received, ISO 8601. */
+  readonly receivedAt: string;
+}
+
+/** The JSON text of an event, or the word that it lies in the ledger's payloads under (event key, digest). */
+export type EventPayload = { readonly text: string } | { readonly stored: true };
+
+/** A person's wish to run an event again; each is an act of its own. */
+export interface ReplayRequest {
+  /** Identity of the act: repeating the command is harmless, a second wish has another id. */
+  readonly id: string;
+  readonly by: string;
+  readonly reason: string;
+  /** ISO 8601. */
+  readonly at: string;
+}
+
+/** The argument of `processEvent`. */
+export interface ProcessEventInput {
+  readonly version: 1;
+  /** '' where there is none. */
+  readonly tenant: string;
+  readonly source: string;
+  /** The provider's event id; where the source calls its ids sensitive, the hashed segment of the event key. */
+  readonly id: string;
+  /** The type as the configuration names it. */
+  readonly type: string;
+  /** SHA-256 of the body as received, in hex. */
+  readonly digest: string;
+  /** ISO 8601. */
+  readonly receivedAt: string;
+  /** The provider's event time, ISO 8601, where it gives one. */
+  readonly occurredAt?: string;
+  readonly payload: EventPayload;
+  /** Names of the effects that the receiver matched; a worker that lacks one waits for a worker that has it. */
+  readonly effects: readonly string[];
+  readonly replay?: ReplayRequest;
+  /** Carried from the run before where a long wait continued as new. */
+  readonly carried?: CarriedState;
+}
+
+/** A result as JSON text, or the word that it stays in the ledger because of its size in bytes. */
+export type StoredResult = { readonly json: string } | { readonly stored: true; readonly bytes: number };
+
+/** How an effect ended for an event. See the design's outcomes. */
+export type EffectOutcome = 'done' | 'already_done' | 'stale' | 'failed' | 'abandoned';
+
+/** The end of one effect of one event. */
+export interface EffectEnd {
+  readonly effect: string;
+  readonly businessKey?: string;
+  readonly outcome: EffectOutcome;
+  /** Business attempts made in this run chain. */
+  readonly attempts: number;
+  /** The ledger's fence of the completion; a result without one is not ours. */
+  readonly fence?: number;
+  readonly result?: StoredResult;
+  /** `source/event-id` of the event that did the work, where it was another one. */
+  readonly doneBy?: string;
+  /** Another event with different data was collapsed onto this business key. */
+  readonly otherData?: boolean;
+  readonly code?: string;
+  readonly message?: string;
+}
+
+/** How the whole event ended, where its workflow completed. */
+export type EventOutcome = 'done' | 'already_done' | 'stale' | 'abandoned';
+
+/** The result of `processEvent`. */
+export interface ProcessEventResult {
+  readonly version: 1;
+  readonly event: string;
+  readonly outcome: EventOutcome;
+  readonly effects: readonly EffectEnd[];
+  /** With outcome `abandoned`: who and why. */
+  readonly abandoned?: { readonly by: string; readonly reason: string };
+}
+
+/** The argument of the `abandon` update. */
+export interface AbandonRequest {
+  readonly by: string;
+  readonly reason: string;
+}
+
+/** The answer of the `abandon` update: what the ledger says of each effect after the last attempt ended. */
+export interface AbandonAnswer {
+  readonly abandoned: boolean;
+  /** Why nothing was abandoned, where nothing was. */
+  readonly because?: string;
+  readonly effects: readonly EffectEnd[];
+}
+
+/** Where an effect stands while its event runs. */
+export type EffectPhase = 'planned' | 'attempting' | 'pausing' | 'waiting' | 'ended';
+
+/** The answer of the `status` query. */
+export interface EventStatus {
+  readonly phase: 'planning' | 'running' | 'ending';
+  readonly effects: readonly {
+    readonly effect: string;
+    readonly businessKey: string;
+    readonly phase: EffectPhase;
+    readonly attempts: number;
+    readonly maximumAttempts: number;
+    /** ISO 8601, while it pauses or waits. */
+    readonly nextTryAt?: string;
+    readonly lastFailure?: { readonly code: string; readonly message: string };
+    readonly outcome?: EffectOutcome;
+  }[];
+}
+
+/** Every number the workflow uses for one effect's attempts; decided by the plan, so that editing the configuration cannot break a running event. */
+export interface AttemptPolicy {
+  readonly initialIntervalMs: number;
+  readonly backoffCoefficient: number;
+  readonly maximumIntervalMs: number;
+  readonly maximumAttempts: number;
+  /** From the first attempt; the next pause must end within it. */
+  readonly maximumElapsedMs: number;
+  readonly nonRetryableErrorTypes: readonly string[];
+  /** Start-to-close of one attempt. */
+  readonly timeoutMs: number;
+}
+
+/** One effect of an event as the plan decided it. */
+export interface PlannedEffect {
+  readonly effect: string;
+  readonly businessKey: string;
+  readonly policy: AttemptPolicy;
+  /** The first attempt may run as a local activity, which costs the engine least. */
+  readonly localFirst: boolean;
+  /** Already ended for this event, by the ledger; it is not run again. */
+  readonly ended?: EffectEnd;
+}
+
+/** One failed attempt, kept for the dead letter. */
+export interface AttemptReason {
+  readonly attempt: number;
+  /** ISO 8601. */
+  readonly at: string;
+  readonly code: string;
+  readonly message: string;
+}
+
+/** One effect's progress, which survives continue-as-new. */
+export interface EffectProgress {
+  readonly planned: PlannedEffect;
+  attempts: number;
+  /** Waits that spent no attempt: for another event, `NotYetError`, a shutdown. */
+  waits: number;
+  /** Unix ms of the first attempt; the elapsed budget counts from it. */
+  startedAt?: number;
+  /** Unix ms at which the next attempt is due. */
+  nextTryAt?: number;
+  reasons: AttemptReason[];
+  ended?: EffectEnd;
+}
+
+/** What continue-as-new carries to the next run. */
+export interface CarriedState {
+  readonly plan?: PlannedEvent;
+  readonly progress: readonly EffectProgress[];
+  /** Failed planning attempts so far, and waits for a worker that knows the effects. */
+  readonly planning: { readonly attempts: number; readonly waits: number; readonly reasons: readonly AttemptReason[] };
+}
+
+/** The plan of an event. */
+export interface PlannedEvent {
+  readonly effects: readonly PlannedEffect[];
+  /** Names of the search attributes that the worker found registered. */
+  readonly searchAttributes: readonly string[];
+  /** A person abandoned this event before; it completes at once with that outcome. */
+  readonly abandoned?: { readonly by: string; readonly reason: string };
+}
+
+/** The argument of `sweepClosedEvents`. */
+export interface SweepInput {
+  readonly namespace: string;
+}
+
+/** The result of `sweepClosedEvents`. */
+export interface SweepResult {
+  readonly looked: number;
+  readonly deadLettered: number;
+}
