@@ -1,0 +1,168 @@
+import pg from 'pg';
+import { OnefoldError } from '../errors.js';
+import type { Database, Sql, SqlResult, TransactionLimits } from './database.js';
+
+/** What `commit` gets from the built-in `pg` database: queries inside the effect's transaction, and nothing else. */
+export interface PgTransaction {
+  /**
+   * Runs one statement with `$1`-style parameters.
+   *
+   * @throws {OnefoldError} `transaction_split` for a statement that would begin or end a transaction: claim, write and
+   * completion belong together. Savepoints are fine.
+   */
+  query<Row extends Record<string, unknown> = Record<string, any>>(
+    text: string,
+    values?: readonly unknown[],
+  ): Promise<{ rows: Row[]; rowCount: number }>;
+}
+
+/** Options of {@link pgDatabase}. */
+export interface PgDatabaseOptions {
+  readonly connectionString: string;
+  /** Connections at most. Activity slots must not exceed it. Default 20. */
+  readonly max?: number;
+  /** How long to wait for a connection, ms. Default 3000: beyond it an attempt fails and is retried. */
+  readonly connectTimeoutMs?: number;
+  readonly applicationName?: string;
+  /** Told of errors on idle connections; without a listener Node would end the process. */
+  readonly onIdleError?: (error: Error) => void;
+}
+
+/** Statements that end or nest the transaction that claim and completion share. */
+const endsTransaction =
+  /^[\s;]*(?:\/\*.*?\*\/\s*|--[^\n]*\n\s*)*(begin|start\s+transaction|commit|end|abort|rollback(?!\s+(?:work\s+|transaction\s+)?to\b)|prepare\s+transaction)\b/is;
+
+/** The built-in door to PostgreSQL, over a pool of `pg`. Opens nothing until used. */
+export function pgDatabase(options: PgDatabaseOptions): Database<PgTransaction> {
+  let pool: pg.Pool | undefined;
+  let closing: Promise<void> | undefined;
+  const open = (): pg.Pool => {
+    if (pool) return pool;
+    pool = new pg.Pool({
+      connectionString: options.connectionString,
+      max: options.max ?? 20,
+      connectionTimeoutMillis: options.connectTimeoutMs ?? 3000,
+      application_name: options.applicationName ?? 'onefold',
+      // A half-open connection after a network split is found in about a minute instead of two hours.
+      keepAlive: true,
+      keepAliveInitialDelayMillis: 10_000,
+    });
+    pool.on('error', (error) => options.onIdleError?.(error));
+    return pool;
+  };
+
+  const connect = async (): Promise<pg.PoolClient> => {
+    try {
+      return await open().connect();
+    } catch (cause) {
+      throw new OnefoldError('ledger_unavailable', `PostgreSQL cannot be reached: ${(cause as Error).message}`, {
+        cause,
+      });
+    }
+  };
+
+  const query: Sql = async <Row>(text: string, values?: readonly unknown[]) => {
+    const client = await connect();
+    let broken: Error | undefined;
+    try {
+      return await run<Row>(client, text, values);
+    } catch (error) {
+      if (isConnectionLoss(error)) broken = error as Error;
+      throw error;
+    } finally {
+      client.release(broken);
+    }
+  };
+
+  return {
+    query,
+    async transaction(work, limits) {
+      limits.signal?.throwIfAborted();
+      const client = await connect();
+      let broken: Error | undefined;
+      // An attempt that was told to stop must not commit late: without its connection it cannot.
+      const onAbort = (): void => {
+        broken = new Error('aborted');
+        destroy(client);
+      };
+      limits.signal?.addEventListener('abort', onAbort, { once: true });
+      // A connection that breaks while no query runs emits an error, which nobody else listens to.
+      const onError = (error: Error): void => {
+        broken = error;
+      };
+      client.on('error', onError);
+      const sql: Sql = (text, values) => run(client, text, values);
+      try {
+        await client.query(beginStatement(limits));
+        const result = await work(pgTransaction(sql), sql);
+        limits.signal?.throwIfAborted();
+        const { command } = await client.query('COMMIT');
+        if (command !== 'COMMIT') {
+          throw new OnefoldError(
+            'transaction_aborted',
+            'an error was caught inside the effect, so PostgreSQL rolled the transaction back; use ON CONFLICT or a savepoint, or let the error out',
+          );
+        }
+        return result;
+      } catch (error) {
+        if (isConnectionLoss(error)) broken = error as Error;
+        if (!broken) {
+          await client.query('ROLLBACK').catch((rollbackError: Error) => {
+            broken = rollbackError;
+          });
+        }
+        throw error;
+      } finally {
+        limits.signal?.removeEventListener('abort', onAbort);
+        client.off('error', onError);
+        client.release(broken);
+      }
+    },
+    close() {
+      closing ??= pool ? pool.end() : Promise.resolve();
+      return closing;
+    },
+  };
+}
+
+/** BEGIN and the bounds in one round trip; whole numbers only, so nothing needs quoting. */
+function beginStatement(limits: TransactionLimits): string {
+  const whole = (ms: number): number => Math.max(1, Math.ceil(ms));
+  return [
+    'BEGIN ISOLATION LEVEL READ COMMITTED',
+    `SET LOCAL statement_timeout = ${whole(limits.statementTimeoutMs)}`,
+    `SET LOCAL lock_timeout = ${whole(limits.lockTimeoutMs)}`,
+    `SET LOCAL idle_in_transaction_session_timeout = ${whole(limits.idleTimeoutMs)}`,
+  ].join('; ');
+}
+
+function pgTransaction(sql: Sql): PgTransaction {
+  return {
+    query: async (text, values) => {
+      if (typeof text !== 'string') throw new TypeError('tx.query takes the SQL text and the values');
+      if (endsTransaction.test(text)) {
+        throw new OnefoldError(
+          'transaction_split',
+          'an effect must not begin or end a transaction: claim, write and completion commit together',
+        );
+      }
+      return sql(text, values);
+    },
+  };
+}
+
+async function run<Row>(client: pg.PoolClient, text: string, values?: readonly unknown[]): Promise<SqlResult<Row>> {
+  const { rows, rowCount } = await client.query(text, values ? [...values] : undefined);
+  return { rows: rows as Row[], rowCount: rowCount ?? 0 };
+}
+
+function destroy(client: pg.PoolClient): void {
+  // `pg` has no public way to drop a connection in mid-query; the socket is where every version of it keeps one.
+  (client as unknown as { connection?: { stream?: { destroy(): void } } }).connection?.stream?.destroy();
+}
+
+function isConnectionLoss(error: unknown): boolean {
+  const { code, message } = (error ?? {}) as { code?: unknown; message?: unknown };
+  if (typeof code === 'string' && (/^(08|57P0)/.test(code) || code.startsWith('E') || code === '25P03')) return true;
+  return typeof message === 'string' && /Connection terminated|connection.*(closed|lost)|not queryable/i.test(message);
+}

@@ -1,0 +1,143 @@
+import { defineEffect, type LocalEffectOptions } from '../effects/define-effect.js';
+import type { Effect } from '../effects/effect.js';
+import { OnefoldError } from '../errors.js';
+import { durationMs } from '../runtime/duration.js';
+import { checkName, refuseUnknownOptions } from '../runtime/options.js';
+import type {
+  DeliveryRequest,
+  EventSchemas,
+  Identified,
+  Preset,
+  Refusal,
+  SourceOptions,
+  SourceSettings,
+  Verdict,
+} from './source.js';
+
+/** A source of events: how one provider signs, names and types them. */
+export interface Source<Name extends string = string, Events extends EventSchemas = EventSchemas> {
+  readonly name: Name;
+  readonly events: Events;
+  readonly preset: Preset;
+  readonly settings: SourceSettings;
+  /**
+   * Judges the bytes of a request against the configured secrets. Pure, given the clock.
+   *
+   * @throws {OnefoldError} `config_missing`, `secret_invalid` when the secrets themselves are at fault.
+   */
+  verify(request: DeliveryRequest, context: { readonly now: Date }): Verdict;
+  /** Reads identity and type out of a verified request. Pure. */
+  identify(request: DeliveryRequest): Identified | Refusal;
+  /**
+   * Declares a local write: an effect whose business rows lie in the ledger's own database.
+   *
+   * @throws {OnefoldError} `config_invalid` naming the effect and the option at fault.
+   */
+  effect<const Types extends keyof Events & string>(
+    name: string,
+    options: LocalEffectOptions<Name, Events, Types>,
+  ): Effect;
+}
+
+const known: readonly (keyof SourceOptions)[] = [
+  'events',
+  'acknowledge',
+  'settleWithin',
+  'bodyLimitBytes',
+  'exposeResult',
+  'refuseOtherBody',
+  'tenant',
+  'record',
+  'successStatus',
+  'signed',
+  'rateLimit',
+  'backlogLimit',
+];
+
+/** Above this Express, proxies and providers have given up; and PostgreSQL's rows should not grow so. */
+const largestBodyBytes = 25 * 1024 * 1024;
+
+/**
+ * Joins a provider's preset with what the user wants of the source.
+ *
+ * @param allowed Names of the options that the preset itself takes.
+ * @throws {OnefoldError} `config_invalid` naming the source and the option at fault.
+ */
+export function defineSource<const Name extends string, Events extends EventSchemas>(
+  name: Name,
+  options: SourceOptions<Events>,
+  preset: Preset,
+  allowed: readonly string[],
+): Source<Name, Events> {
+  const place = `source '${name}'`;
+  checkName(name, place);
+  refuseUnknownOptions(options, [...known, ...allowed], place);
+  const events = options.events;
+  if (typeof events !== 'object' || events === null || Object.keys(events).length === 0) {
+    throw new OnefoldError('config_invalid', `${place}.events: name at least one event type with its schema`);
+  }
+  for (const [type, schema] of Object.entries(events)) {
+    if (typeof schema?.['~standard']?.validate !== 'function') {
+      throw new OnefoldError(
+        'config_invalid',
+        `${place}.events['${type}']: expected a Standard Schema (zod, valibot, arktype, …) or types<T>()`,
+      );
+    }
+  }
+  return Object.freeze({
+    name,
+    events,
+    preset,
+    settings: settingsOf(options, preset, place),
+    verify: (request, context) => preset.verify(request, context),
+    identify: (request) => preset.identify(request),
+    effect: (effectName, effectOptions) => defineEffect(name, events, effectName, effectOptions),
+  } satisfies Source<Name, Events>);
+}
+
+function settingsOf(options: SourceOptions, preset: Preset, place: string): SourceSettings {
+  const own = preset.provider === 'standard-webhooks' || preset.provider === 'custom';
+  const { bodyLimitBytes = 1024 * 1024, successStatus, rateLimit, backlogLimit } = options;
+  const refuse = (option: string, expected: string): never => {
+    throw new OnefoldError('config_invalid', `${place}.${option}: expected ${expected}`);
+  };
+  if (!Number.isInteger(bodyLimitBytes) || bodyLimitBytes < 1 || bodyLimitBytes > largestBodyBytes) {
+    refuse('bodyLimitBytes', `whole bytes from 1 to ${largestBodyBytes}`);
+  }
+  if (
+    successStatus !== undefined &&
+    !(Number.isInteger(successStatus) && successStatus >= 200 && successStatus <= 299)
+  ) {
+    refuse('successStatus', 'a status from 200 to 299');
+  }
+  if (rateLimit !== undefined) {
+    refuseUnknownOptions(rateLimit, ['perSecond', 'burst'], `${place}.rateLimit`);
+    if (!(rateLimit.perSecond > 0)) refuse('rateLimit.perSecond', 'a positive number');
+    if (rateLimit.burst !== undefined && !(rateLimit.burst >= 1)) refuse('rateLimit.burst', 'a number from 1');
+  }
+  if (backlogLimit !== undefined) refuseUnknownOptions(backlogLimit, ['oldest'], `${place}.backlogLimit`);
+  return Object.freeze({
+    acknowledge: oneOf(options.acknowledge ?? 'durable', ['durable', 'settled'] as const, `${place}.acknowledge`),
+    settleWithinMs: durationMs(options.settleWithin ?? '8 seconds', `${place}.settleWithin`),
+    bodyLimitBytes,
+    exposeResult: options.exposeResult ?? own,
+    refuseOtherBody: options.refuseOtherBody ?? preset.facts.identityUnsigned,
+    tenant: options.tenant ?? '',
+    record: oneOf(options.record ?? 'subscribed', ['subscribed', 'all'] as const, `${place}.record`),
+    successStatus,
+    signed: oneOf(options.signed ?? 'wire', ['wire', 'decoded'] as const, `${place}.signed`),
+    rateLimit: rateLimit && {
+      perSecond: rateLimit.perSecond,
+      burst: rateLimit.burst ?? Math.max(1, rateLimit.perSecond),
+    },
+    backlogLimitMs: backlogLimit && durationMs(backlogLimit.oldest, `${place}.backlogLimit.oldest`),
+  });
+}
+
+function oneOf<const Value extends string>(value: unknown, values: readonly Value[], place: string): Value {
+  if (values.includes(value as Value)) return value as Value;
+  throw new OnefoldError(
+    'config_invalid',
+    `${place}: expected ${values.map((v) => `'${v}'`).join(' or ')}, got ${JSON.stringify(value)}`,
+  );
+}
