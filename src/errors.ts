@@ -41,6 +41,10 @@ export const errorCodes = {
     cause: 'An identity is blank, too long or not text.',
     remedy: 'Use a non-blank identity within the documented limit.',
   },
+  type_missing: {
+    cause: 'The header or field that names the event type is absent, blank or no usable text.',
+    remedy: 'Name the header or field of the type in the source, or mend the sender.',
+  },
   body_malformed: { cause: 'The body is not UTF-8 JSON (or not the form the source reads).', remedy: 'Send JSON.' },
   body_too_deep: { cause: 'The JSON is nested deeper than 256 levels.', remedy: 'Send flatter JSON.' },
   body_too_large: {
@@ -99,8 +103,12 @@ export const errorCodes = {
     remedy: 'Mend the schema or the sender, then replay.',
   },
   business_key_invalid: {
-    cause: 'The business key function threw, or returned something blank, too long or not text.',
+    cause: 'A business key function returned something blank, too long or not text.',
     remedy: 'Mend the function, then replay.',
+  },
+  planning_failed: {
+    cause: 'A business key function threw, or the plan could not be made.',
+    remedy: 'Mend the function and deploy; planning is tried again within its budget.',
   },
   effect_threw: {
     cause: 'The effect threw an error.',
@@ -190,6 +198,10 @@ export const errorCodes = {
     remedy: 'Check the identity: source/event-id.',
   },
   replay_refused: { cause: 'The event cannot be replayed now.', remedy: 'See the message.' },
+  data_folder_busy: {
+    cause: 'Another process works on the data folder of the embedded servers.',
+    remedy: 'Stop that process, or choose another folder.',
+  },
   embedded_unavailable: {
     cause: 'An embedded server could not be found or started.',
     remedy: 'See the message for the ways to provide one.',

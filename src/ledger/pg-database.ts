@@ -94,8 +94,7 @@ export function pgDatabase(options: PgDatabaseOptions): Database<PgTransaction> 
       const sql: Sql = (text, values) => run(client, text, values);
       try {
         await client.query(beginStatement(limits));
-        const result = await work(pgTransaction(sql), sql);
-        limits.signal?.throwIfAborted();
+        const result = await orAborted(work(pgTransaction(sql), sql), limits.signal);
         const { command } = await client.query('COMMIT');
         if (command !== 'COMMIT') {
           throw new OnefoldError(
@@ -123,6 +122,28 @@ export function pgDatabase(options: PgDatabaseOptions): Database<PgTransaction> 
       return closing;
     },
   };
+}
+
+/**
+ * Ends the wait when the signal aborts, even where the work never listens: its connection is gone by then, so whatever it
+ * still does cannot commit.
+ */
+async function orAborted<Result>(work: Promise<Result>, signal: AbortSignal | undefined): Promise<Result> {
+  if (!signal) return work;
+  let stop: () => void = () => {};
+  const aborted = new Promise<never>((_resolve, reject) => {
+    stop = () => reject(signal.reason);
+    signal.addEventListener('abort', stop, { once: true });
+  });
+  try {
+    const result = await Promise.race([work, aborted]);
+    signal.throwIfAborted();
+    return result;
+  } finally {
+    signal.removeEventListener('abort', stop);
+    work.catch(() => {});
+    aborted.catch(() => {});
+  }
 }
 
 /** BEGIN and the bounds in one round trip; whole numbers only, so nothing needs quoting. */

@@ -174,6 +174,8 @@ export interface AttemptPolicy {
 export interface PlannedEffect {
   readonly effect: string;
   readonly businessKey: string;
+  /** The business key as search attributes hold it: shortened and hashed where it is long. */
+  readonly indexedKey: string;
   readonly policy: AttemptPolicy;
   /** The first attempt may run as a local activity, which costs the engine least. */
   readonly localFirst: boolean;
@@ -212,11 +214,36 @@ export interface CarriedState {
   readonly planning: { readonly attempts: number; readonly waits: number; readonly reasons: readonly AttemptReason[] };
 }
 
+/** What planning answers: the plan, or why it must wait. */
+export type PlanAnswer =
+  | { readonly kind: 'planned'; readonly plan: PlannedEvent }
+  /** This worker lacks the named effects; one that has them will plan. */
+  | { readonly kind: 'effects_unknown'; readonly names: readonly string[] }
+  /** An earlier local try of this step did not live to report: run it as a regular activity. */
+  | { readonly kind: 'use_regular' };
+
+/** What one attempt answers; a failed one throws an `ApplicationFailure` whose first detail is {@link FailureDetail}. */
+export type AttemptAnswer = { readonly kind: 'ended'; readonly end: EffectEnd } | { readonly kind: 'use_regular' };
+
+/** What a failed attempt tells the loop. */
+export interface FailureDetail {
+  readonly code: string;
+  readonly message: string;
+  /** No further attempt will help. */
+  readonly permanent: boolean;
+  /** Spends one of the attempts of the budget; a wait does not. */
+  readonly counted: boolean;
+  /** The earliest next try, in ms. */
+  readonly retryAfterMs?: number;
+}
+
 /** The plan of an event. */
 export interface PlannedEvent {
   readonly effects: readonly PlannedEffect[];
   /** Names of the search attributes that the worker found registered. */
   readonly searchAttributes: readonly string[];
+  /** Digest of the body that the ledger recorded, where this run was started with another one; attempts read that. */
+  readonly recordedDigest?: string;
   /** A person abandoned this event before; it completes at once with that outcome. */
   readonly abandoned?: { readonly by: string; readonly reason: string };
 }
@@ -230,4 +257,23 @@ export interface SweepInput {
 export interface SweepResult {
   readonly looked: number;
   readonly deadLettered: number;
+}
+
+/** Whether a value is an event's input: `temporal workflow start` by hand can give anything. */
+export function isProcessEventInput(value: unknown): value is ProcessEventInput {
+  if (typeof value !== 'object' || value === null) return false;
+  const input = value as Partial<Record<keyof ProcessEventInput, unknown>>;
+  const texts = [input.source, input.id, input.type, input.digest, input.receivedAt];
+  const payload = input.payload as { text?: unknown; stored?: unknown } | null | undefined;
+  return (
+    input.version === 1 &&
+    typeof input.tenant === 'string' &&
+    texts.every((text) => typeof text === 'string' && text !== '') &&
+    !Number.isNaN(Date.parse(String(input.receivedAt))) &&
+    Array.isArray(input.effects) &&
+    input.effects.every((name) => typeof name === 'string') &&
+    typeof payload === 'object' &&
+    payload !== null &&
+    (typeof payload.text === 'string' || payload.stored === true)
+  );
 }

@@ -1,0 +1,144 @@
+import { randomUUID } from 'node:crypto';
+import { Context } from '@temporalio/activity';
+import { buildEvent } from '../effects/build-event.js';
+import { carryLocalAttempt } from '../effects/carry-attempt.js';
+import { classifyFailure } from '../effects/classify-failure.js';
+import type { Effect } from '../effects/effect.js';
+import { payloadText } from '../effects/plan-event.js';
+import { OnefoldError } from '../errors.js';
+import { businessKey } from '../identity/business-identity.js';
+import { displayEvent } from '../identity/event-identity.js';
+import { travellingResultBytes } from '../ledger/read-plan.js';
+import type { AttemptAnswer, EffectEnd, EventPayload } from '../workflows/contract.js';
+import { attemptFailure } from './attempt-failure.js';
+import type { ActivityDependencies } from './dependencies.js';
+import type { EventRef } from './event-ref.js';
+import { mayRunLocally } from './late-start.js';
+
+/** The argument of the `attemptEffect` activity. */
+export interface AttemptEffectArgument {
+  readonly event: EventRef;
+  readonly payload: EventPayload;
+  readonly effect: string;
+  readonly businessKey: string;
+  /** Counted from 1, over all runs that continued as new. */
+  readonly attempt: number;
+  readonly runId: string;
+  /** Start of the run, Unix ms; absent where it runs as a regular activity. */
+  readonly runStartedAt?: number;
+}
+
+/** How often a regular attempt tells the server that its worker lives. */
+const heartbeatEveryMs = 2000;
+
+/** Makes the activity that carries one attempt of one effect. A failed attempt throws; the history keeps its reason. */
+export function createAttemptEffect(deps: ActivityDependencies) {
+  return async function attemptEffect(argument: AttemptEffectArgument): Promise<AttemptAnswer> {
+    const { event: ref, attempt, runId, runStartedAt } = argument;
+    const effect = deps.catalogue.effect(argument.effect);
+    const named = {
+      eventKey: ref.eventKey,
+      event: displayEvent(ref),
+      effect: argument.effect,
+      businessKey: argument.businessKey,
+      attempt,
+    };
+    const began = Date.now();
+    try {
+      if (
+        runStartedAt !== undefined &&
+        !(await mayRunLocally(deps.ledger, { ...ref, runId, name: `attempt:${argument.effect}`, runStartedAt }))
+      ) {
+        return { kind: 'use_regular' };
+      }
+      // Between plan and attempt a deploy may have taken the effect away; a worker that has it will do it.
+      if (!effect) throw new OnefoldError('effect_unknown', `this worker has no effect '${argument.effect}'`);
+      const end = await carry(deps, effect, argument);
+      deps.metrics.attempts.inc({ effect: effect.name, ended: end.outcome });
+      deps.metrics.effects.inc({ effect: effect.name, outcome: end.outcome });
+      if (end.otherData) {
+        deps.metrics.otherData.inc({ effect: effect.name });
+        deps.log.warn({ ...named, doneBy: end.doneBy, code: 'other_data' }, 'effect.other_data');
+      }
+      deps.log.info({ ...named, outcome: end.outcome, doneBy: end.doneBy, ms: Date.now() - began }, 'effect.done');
+      return { kind: 'ended', end };
+    } catch (error) {
+      const detail = classifyFailure(error, effect?.policy.nonRetryableErrorTypes ?? []);
+      deps.metrics.attempts.inc({ effect: argument.effect, ended: detail.code });
+      deps.log.warn(
+        { ...named, code: detail.code, permanent: detail.permanent, ms: Date.now() - began },
+        detail.counted ? 'effect.failed' : 'effect.waiting',
+      );
+      throw attemptFailure(detail);
+    }
+  };
+}
+
+async function carry(deps: ActivityDependencies, effect: Effect, argument: AttemptEffectArgument): Promise<EffectEnd> {
+  const { event: ref, payload, attempt, runStartedAt } = argument;
+  const source = deps.catalogue.source(ref.source);
+  if (!source) throw new OnefoldError('effect_unknown', `this worker has no source '${ref.source}'`);
+  const stop = attemptSignal(effect.policy.timeoutMs, runStartedAt === undefined);
+  try {
+    const json = await payloadText(deps.ledger, ref.eventKey, ref.tenant, ref.digest, payload);
+    const { event, dataDigest } = await buildEvent(source, ref, json);
+    const end = await carryLocalAttempt(deps.ledger, {
+      effect,
+      event,
+      dataDigest,
+      eventKey: ref.eventKey,
+      businessKey: businessKey(argument.businessKey),
+      attempt,
+      owner: randomUUID(),
+      signal: stop.signal,
+    });
+    const { result, ...rest } = end;
+    return {
+      effect: effect.name,
+      businessKey: argument.businessKey,
+      attempts: attempt,
+      ...rest,
+      ...(result ? { result: travelling(result) } : {}),
+    };
+  } finally {
+    stop.release();
+  }
+}
+
+/** Large results stay in the ledger, which has them since COMMIT: an activity's result may not exceed 2 MiB. */
+function travelling(result: NonNullable<EffectEnd['result']>): NonNullable<EffectEnd['result']> {
+  if (!('json' in result)) return result;
+  const bytes = Buffer.byteLength(result.json);
+  return bytes <= travellingResultBytes ? result : { stored: true, bytes };
+}
+
+/**
+ * Aborts at the timeout, on cancellation, and at shutdown, with the error that the attempt shall fail with. A regular
+ * attempt also beats, so that a dead worker is noticed in seconds and a cancellation reaches a living one.
+ */
+function attemptSignal(timeoutMs: number, regular: boolean): { signal: AbortSignal; release: () => void } {
+  const context = Context.current();
+  const controller = new AbortController();
+  const abort = (code: 'attempt_timed_out' | 'cancelled' | 'worker_shutdown', message: string): void =>
+    controller.abort(new OnefoldError(code, message));
+  const timer = setTimeout(
+    () => abort('attempt_timed_out', `the attempt exceeded its timeout of ${timeoutMs} ms`),
+    timeoutMs,
+  );
+  const beat = regular ? setInterval(() => context.heartbeat(), heartbeatEveryMs) : undefined;
+  const onCancel = (): void => {
+    const details = context.cancellationDetails;
+    if (details?.workerShutdown) abort('worker_shutdown', 'the worker is stopping');
+    else abort('cancelled', 'the attempt was cancelled');
+  };
+  if (context.cancellationSignal.aborted) onCancel();
+  context.cancellationSignal.addEventListener('abort', onCancel, { once: true });
+  return {
+    signal: controller.signal,
+    release: () => {
+      clearTimeout(timer);
+      clearInterval(beat);
+      context.cancellationSignal.removeEventListener('abort', onCancel);
+    },
+  };
+}

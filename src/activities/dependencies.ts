@@ -1,0 +1,18 @@
+import type { Client } from '@temporalio/client';
+import type { Catalogue } from '../effects/catalogue.js';
+import type { RegisteredTx } from '../effects/effect.js';
+import type { Ledger } from '../ledger/ledger.js';
+import type { Logger } from '../runtime/logger.js';
+import type { Metrics } from '../runtime/metrics.js';
+
+/** What the activities close over; the worker's main builds it once. */
+export interface ActivityDependencies {
+  readonly catalogue: Catalogue;
+  readonly ledger: Ledger<RegisteredTx>;
+  readonly log: Logger;
+  readonly metrics: Metrics;
+  /** Search attributes found registered at the worker's start. */
+  readonly searchAttributes: readonly string[];
+  /** For the sweeper, which reads visibility and histories. */
+  readonly client: Client;
+}

@@ -1,0 +1,63 @@
+import { parse } from 'lossless-json';
+import { OnefoldError } from '../errors.js';
+import type { Source } from '../sources/define-source.js';
+import { parseJson } from '../sources/parse-json.js';
+import { dataDigest } from './data-digest.js';
+import type { ReceivedEvent } from './event.js';
+
+/** What is known of an event beside its payload. */
+export interface EventEnvelope {
+  readonly tenant: string;
+  readonly id: string;
+  readonly type: string;
+  readonly receivedAt: string;
+  readonly occurredAt?: string;
+}
+
+/** Names at most this many of a schema's complaints; the first usually says it all. */
+const issueLimit = 5;
+
+/**
+ * Makes the event that business code sees, its data judged and shaped by the schema of its type.
+ *
+ * @param json The event's JSON text.
+ * @throws {OnefoldError} `data_invalid` naming the fields at fault, never their values.
+ */
+export async function buildEvent(
+  source: Source,
+  envelope: EventEnvelope,
+  json: string,
+): Promise<{ readonly event: ReceivedEvent; readonly dataDigest: string }> {
+  const schema = source.events[envelope.type];
+  if (!schema) {
+    throw new OnefoldError('data_invalid', `source '${source.name}' has no event type '${envelope.type}' any more`);
+  }
+  const parsed = parseJson(Buffer.from(json));
+  if ('ok' in parsed && !parsed.ok) throw new OnefoldError('data_invalid', parsed.message);
+  const data = source.preset.dataOf(parsed.value);
+  const checked = await schema['~standard'].validate(data);
+  if (checked.issues) {
+    const issues = checked.issues.slice(0, issueLimit).map(({ message, path }) => {
+      const at = (path ?? []).map((part) => String(typeof part === 'object' ? part.key : part)).join('.');
+      return at === '' ? message : `${at}: ${message}`;
+    });
+    throw new OnefoldError(
+      'data_invalid',
+      `the data of '${envelope.type}' do not match their schema: ${issues.join('; ')}`,
+    );
+  }
+  return {
+    dataDigest: dataDigest(data),
+    event: {
+      source: source.name,
+      type: envelope.type,
+      id: envelope.id,
+      tenant: envelope.tenant,
+      data: checked.value,
+      receivedAt: new Date(envelope.receivedAt),
+      ...(envelope.occurredAt === undefined ? {} : { occurredAt: new Date(envelope.occurredAt) }),
+      raw: json,
+      lossless: () => parse(json),
+    },
+  };
+}

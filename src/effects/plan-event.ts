@@ -1,0 +1,195 @@
+import { OnefoldError } from '../errors.js';
+import { businessKey } from '../identity/business-identity.js';
+import type { Ledger } from '../ledger/ledger.js';
+import { readPayload } from '../ledger/read-payload.js';
+import { type RecordedEffect, type RecordedEvent, readPlan } from '../ledger/read-plan.js';
+import { recordPlan } from '../ledger/record-plan.js';
+import { reopenEvent } from '../ledger/reopen-event.js';
+import { sha256 } from '../runtime/sha256.js';
+import type { PlanAnswer, PlannedEffect, ProcessEventInput } from '../workflows/contract.js';
+import { buildEvent } from './build-event.js';
+import { type Catalogue, ledgerName } from './catalogue.js';
+import type { Effect } from './effect.js';
+
+/** Longer attempts run as regular activities from the first: a local one would hold its workflow task open. */
+const localAttemptLimitMs = 60_000;
+
+/** SQL visibility stores keywords of at most 255 characters, and an event may have several keys. */
+const indexedKeyBytes = 128;
+const indexedPrefix = 30;
+
+/** What planning needs. */
+export interface PlanDependencies {
+  readonly catalogue: Catalogue;
+  readonly ledger: Ledger;
+  /** Search attributes that the worker found registered. */
+  readonly searchAttributes: readonly string[];
+}
+
+/**
+ * Decides which effects an event has, under which business keys and with which numbers, and records it. What an earlier
+ * plan of the same event recorded stands, whatever the code says now: keys, body, and the list of effects, which only a
+ * replay extends.
+ *
+ * @throws {OnefoldError} `data_invalid`, `business_key_invalid`, `payload_missing`, `input_malformed` for good;
+ * `planning_failed` when a business key function threw; `ledger_unavailable` and PostgreSQL's errors for a while.
+ */
+export async function planEvent(
+  deps: PlanDependencies,
+  eventKey: string,
+  input: ProcessEventInput,
+): Promise<PlanAnswer> {
+  const { catalogue, ledger } = deps;
+  const { sql, schema } = { sql: ledger.database.query, schema: ledger.schema };
+  const source = catalogue.source(input.source);
+  const unknown = input.effects.filter((name) => catalogue.effect(name) === undefined);
+  if (unknown.length > 0 || !source) return { kind: 'effects_unknown', names: unknown };
+  if (input.effects.length === 0) {
+    throw new OnefoldError('input_malformed', 'the event names no effect, and an empty plan never completes an event');
+  }
+  const wanted = [...new Set(input.effects.map((name) => catalogue.effect(name) as Effect))];
+
+  const keysOf = async (effects: readonly Effect[], json: string): Promise<Key[]> => {
+    const { event } = await buildEvent(source, input, json);
+    return effects.map((effect) => ({ effect, businessKey: businessKeyOf(effect, event) }));
+  };
+
+  const json = await payloadText(ledger, eventKey, input.tenant, input.digest, input.payload);
+  // Computed before the record is known, since nearly every plan is the first; a failure counts only where it is needed.
+  const computed = await keysOf(wanted, json).catch((error: Error) => error);
+  if (Array.isArray(computed)) {
+    const recorded = await recordPlan(sql, schema, {
+      ...input,
+      eventKey,
+      input: inputWithoutBody(input),
+      body: Buffer.from(json),
+      effects: computed.map(({ effect, businessKey: key }) => ({ effect: ledgerName(effect), businessKey: key })),
+    });
+    if (recorded) {
+      return {
+        kind: 'planned',
+        plan: { effects: computed.map(plannedEffect), searchAttributes: deps.searchAttributes },
+      };
+    }
+  }
+
+  const earlier = await readPlan(sql, schema, input.tenant, eventKey);
+  if (!earlier) throw computed instanceof Error ? computed : new OnefoldError('planning_failed', 'the record is gone');
+  if (earlier.abandoned && !input.replay) {
+    return {
+      kind: 'planned',
+      plan: { effects: [], searchAttributes: deps.searchAttributes, abandoned: earlier.abandoned },
+    };
+  }
+  const strangers = earlier.effects.filter(({ effect }) => catalogue.effect(effect) === undefined);
+  if (strangers.length > 0) return { kind: 'effects_unknown', names: strangers.map(({ effect }) => effect) };
+
+  const added = await addedKeys(wanted, earlier, input);
+  if (added.length > 0 || earlier.state === 'dead_lettered' || earlier.state === 'abandoned') {
+    await reopenEvent(sql, schema, {
+      tenant: input.tenant,
+      eventKey,
+      added: added.map(({ effect, businessKey: key }) => ({ effect: ledgerName(effect), businessKey: key })),
+      liftAbandoned: input.replay !== undefined,
+    });
+  }
+  return {
+    kind: 'planned',
+    plan: {
+      effects: [
+        ...earlier.effects.map((recorded) => recordedPlan(catalogue.effect(recorded.effect) as Effect, recorded)),
+        ...added.map(plannedEffect),
+      ],
+      searchAttributes: deps.searchAttributes,
+      ...(earlier.digest === input.digest ? {} : { recordedDigest: earlier.digest }),
+    },
+  };
+
+  /** Effects this event did not have: all of them where none was recorded, newer ones only by an explicit replay. */
+  async function addedKeys(
+    effects: readonly Effect[],
+    recorded: RecordedEvent,
+    from: ProcessEventInput,
+  ): Promise<Key[]> {
+    if (recorded.effects.length > 0 && !from.replay) return [];
+    const missing = effects.filter((effect) => !recorded.effects.some((known) => known.effect === ledgerName(effect)));
+    if (missing.length === 0) return [];
+    if (recorded.digest === from.digest) {
+      if (computed instanceof Error) throw computed;
+      return computed.filter(({ effect }) => missing.includes(effect));
+    }
+    return keysOf(missing, await payloadText(ledger, eventKey, from.tenant, recorded.digest, { stored: true }));
+  }
+}
+
+interface Key {
+  readonly effect: Effect;
+  readonly businessKey: string;
+}
+
+function businessKeyOf(effect: Effect, event: Parameters<Effect['businessKey']>[0]): string {
+  let value: unknown;
+  try {
+    value = effect.businessKey(event);
+  } catch (cause) {
+    const reason = cause instanceof Error ? `${cause.name}: ${cause.message}` : typeof cause;
+    throw new OnefoldError('planning_failed', `the business key function of '${effect.name}' threw ${reason}`, {
+      cause,
+    });
+  }
+  return businessKey(value);
+}
+
+function plannedEffect({ effect, businessKey: key }: Key): PlannedEffect {
+  return {
+    effect: effect.name,
+    businessKey: key,
+    indexedKey: indexedKey(key),
+    policy: effect.policy,
+    localFirst: effect.policy.timeoutMs <= localAttemptLimitMs,
+  };
+}
+
+/** Long keys are cut for search attributes, whose values are limited, and told apart by a hash. */
+function indexedKey(key: string): string {
+  return Buffer.byteLength(key) <= indexedKeyBytes ? key : `${key.slice(0, indexedPrefix)}~${sha256(key).slice(0, 16)}`;
+}
+
+/** An effect that ended in an earlier run is not run again: the ledger answers `already_done`. */
+function recordedPlan(effect: Effect, recorded: RecordedEffect): PlannedEffect {
+  const planned = plannedEffect({ effect, businessKey: recorded.businessKey });
+  if (!recorded.ended) return planned;
+  const { outcome, ...end } = recorded.ended;
+  return {
+    ...planned,
+    ended: {
+      effect: effect.name,
+      businessKey: recorded.businessKey,
+      outcome: outcome === 'stale' ? 'stale' : 'already_done',
+      attempts: 0,
+      ...end,
+    },
+  };
+}
+
+/** The input as it is kept beside the body, which has its own place. */
+export function inputWithoutBody(input: ProcessEventInput): string {
+  const { carried: _carried, ...rest } = input;
+  return JSON.stringify({ ...rest, payload: { stored: true } });
+}
+
+/** The event's JSON text: from the input, or from the ledger by its digest. @throws {OnefoldError} `payload_missing`. */
+export async function payloadText(
+  ledger: Ledger,
+  eventKey: string,
+  tenant: string,
+  digest: string,
+  payload: ProcessEventInput['payload'],
+): Promise<string> {
+  if ('text' in payload) return payload.text;
+  const body = await readPayload(ledger.database.query, ledger.schema, { tenant, eventKey, digest });
+  if (body === undefined) {
+    throw new OnefoldError('payload_missing', `the ledger holds no body ${digest.slice(0, 16)} of this event`);
+  }
+  return Buffer.from(body).toString('utf8');
+}

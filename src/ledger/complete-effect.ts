@@ -1,0 +1,97 @@
+import { OnefoldError } from '../errors.js';
+import type { Sql } from './database.js';
+import type { SchemaName } from './schema-name.js';
+
+/** A claim that is to become a completion. */
+export interface Completion {
+  readonly tenant: string;
+  readonly effect: string;
+  readonly businessKey: string;
+  readonly eventKey: string;
+  readonly owner: string;
+  readonly fence: number;
+  /** The transaction that claimed, as `pg_current_xact_id()` named it. */
+  readonly transaction: string;
+  /** The result as JSON text. */
+  readonly result: string;
+}
+
+/**
+ * Completes a claim, ends the effect for its event, and with the event's last effect the event and its open dead letter:
+ * one statement, the last of the transaction.
+ *
+ * @throws {OnefoldError} `transaction_split` when the claim was made in another transaction, so that the effect must have
+ * ended it; what it wrote is committed already, and the claim stays as the mark of that.
+ */
+export async function completeEffect(sql: Sql, schema: SchemaName, completion: Completion): Promise<void> {
+  const { rowCount } = await sql(
+    `WITH completed AS (
+       UPDATE ${schema}.effects SET state = 'done', done_at = clock_timestamp(), result = $7
+       WHERE tenant = $1 AND effect = $2 AND business_key = $3 AND state = 'claimed'
+         AND owner = $5 AND fence = $6 AND pg_current_xact_id()::text = $8
+       RETURNING 1
+     ), ${endOfEffect(schema, "'done'", 'completed')}
+     SELECT 1 FROM completed`,
+    [
+      completion.tenant,
+      completion.effect,
+      completion.businessKey,
+      completion.eventKey,
+      completion.owner,
+      completion.fence,
+      completion.result,
+      completion.transaction,
+    ],
+  );
+  if (rowCount !== 1) {
+    throw new OnefoldError(
+      'transaction_split',
+      'the effect ended the transaction of its claim, so its write is committed without a completion',
+    );
+  }
+}
+
+/** Ends an effect for an event whose business identity was completed before: by another event, or by a lost answer. */
+export async function endEffect(
+  sql: Sql,
+  schema: SchemaName,
+  end: {
+    readonly tenant: string;
+    readonly effect: string;
+    readonly businessKey: string;
+    readonly eventKey: string;
+    readonly outcome: 'done' | 'already_done' | 'stale';
+  },
+): Promise<void> {
+  await sql(
+    `WITH completed AS (
+       SELECT 1 FROM ${schema}.effects WHERE tenant = $1 AND effect = $2 AND business_key = $3 AND state = 'done'
+     ), ${endOfEffect(schema, '$5', 'completed')}
+     SELECT 1 FROM completed`,
+    [end.tenant, end.effect, end.businessKey, end.eventKey, end.outcome],
+  );
+}
+
+/**
+ * The rest of both statements. `remaining` is counted down by an UPDATE, which sees the latest row even where the
+ * effects of one event commit side by side; each effect counts once, since its outcome is set once. An abandoned event
+ * stays abandoned.
+ */
+function endOfEffect(schema: SchemaName, outcome: string, condition: string): string {
+  return `ended AS (
+       UPDATE ${schema}.event_effects SET outcome = ${outcome}, ended_at = clock_timestamp()
+       WHERE tenant = $1 AND event_key = $4 AND effect = $2 AND outcome IS NULL
+         AND EXISTS (SELECT 1 FROM ${condition})
+       RETURNING 1
+     ), event AS (
+       UPDATE ${schema}.events
+       SET remaining = remaining - 1,
+           state = CASE WHEN remaining = 1 AND state <> 'abandoned' THEN 'done' ELSE state END,
+           ended_at = CASE WHEN remaining = 1 THEN clock_timestamp() ELSE ended_at END
+       WHERE tenant = $1 AND event_key = $4 AND EXISTS (SELECT 1 FROM ended)
+       RETURNING remaining
+     ), closed AS (
+       UPDATE ${schema}.dead_letters SET closed_at = clock_timestamp(), closed_by = 'completion'
+       WHERE tenant = $1 AND event_key = $4 AND closed_at IS NULL AND EXISTS (SELECT 1 FROM event WHERE remaining = 0)
+     )`;
+}

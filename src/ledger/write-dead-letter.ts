@@ -1,0 +1,71 @@
+import type { Sql } from './database.js';
+import type { SchemaName } from './schema-name.js';
+
+/** Everything a person needs to judge a failed event, and the machine to run it again. */
+export interface DeadLetter {
+  readonly tenant: string;
+  readonly eventKey: string;
+  readonly source: string;
+  readonly id: string;
+  readonly type: string;
+  readonly digest: string;
+  readonly receivedAt: string;
+  /** Why the event ended: a stable code, and a sentence. */
+  readonly code: string;
+  readonly message: string;
+  /** The workflow's input as JSON text, without the body. */
+  readonly input: string;
+  /** JSON text: each effect with its business key, outcome, attempts and the reason of every attempt. */
+  readonly effects: string;
+  readonly runId: string;
+  /** The event's JSON text, where it travelled in the input; kept so that a replay needs neither provider nor history. */
+  readonly body: Uint8Array | undefined;
+}
+
+/**
+ * Opens the event's dead letter, or counts another occurrence in the open one; writing it again for the same run changes
+ * nothing. An event that completed or was abandoned meanwhile gets none.
+ *
+ * @returns Whether the event now has an open dead letter.
+ */
+export async function writeDeadLetter(sql: Sql, schema: SchemaName, letter: DeadLetter): Promise<boolean> {
+  const { rows } = await sql<{ opened: boolean }>(
+    `WITH event AS (
+       INSERT INTO ${schema}.events AS e
+         (tenant, event_key, source, event_id, type, digest, input, received_at, remaining, state, ended_at)
+       VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 0, 'dead_lettered', clock_timestamp())
+       ON CONFLICT (tenant, event_key) DO UPDATE SET state = 'dead_lettered', ended_at = clock_timestamp()
+         WHERE e.state NOT IN ('done', 'abandoned')
+       RETURNING 1
+     ), body AS (
+       INSERT INTO ${schema}.payloads (tenant, event_key, digest, body)
+       SELECT $1, $2, $6, $9 FROM event WHERE $9::bytea IS NOT NULL
+       ON CONFLICT DO NOTHING
+     ), letter AS (
+       INSERT INTO ${schema}.dead_letters AS l
+         (tenant, event_key, source, event_id, type, code, message, input, effects, runs)
+       SELECT $1, $2, $3, $4, $5, $10, $11, $7, $12, ARRAY[$13::text] FROM event
+       ON CONFLICT (tenant, event_key) WHERE closed_at IS NULL DO UPDATE
+         SET code = EXCLUDED.code, message = EXCLUDED.message, input = EXCLUDED.input, effects = EXCLUDED.effects,
+             runs = l.runs || EXCLUDED.runs, occurrences = l.occurrences + 1, last_at = clock_timestamp()
+         WHERE NOT l.runs @> EXCLUDED.runs
+     )
+     SELECT EXISTS (SELECT 1 FROM event) AS opened`,
+    [
+      letter.tenant,
+      letter.eventKey,
+      letter.source,
+      letter.id,
+      letter.type,
+      letter.digest,
+      letter.input,
+      letter.receivedAt,
+      letter.body ?? null,
+      letter.code,
+      letter.message,
+      letter.effects,
+      letter.runId,
+    ],
+  );
+  return rows[0]?.opened === true;
+}

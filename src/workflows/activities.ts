@@ -1,0 +1,34 @@
+import { ActivityCancellationType, proxyActivities, proxyLocalActivities } from '@temporalio/workflow';
+import type { Activities } from '../activities/index.js';
+
+/** Between what an attempt allows itself and what the server allows it: its own error, with its reason, comes first. */
+export const serverMarginMs = 5000;
+
+/** A regular attempt beats every 2 s; silence for this long means that its worker is gone or frozen. */
+const heartbeatTimeout = '10 seconds';
+
+/**
+ * Business attempts. One attempt each, since the server would fold its own retries into one event of the history, and
+ * the history is the record of every attempt. Timeouts are the plan's, given at the call.
+ */
+export const attempts = proxyActivities<Pick<Activities, 'attemptEffect' | 'planEvent'>>({
+  startToCloseTimeout: '1 minute',
+  heartbeatTimeout,
+  retry: { maximumAttempts: 1 },
+  cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
+});
+
+/** The same in the worker that holds the workflow task: no queue, no round trip; see `late-start.ts` for its guard. */
+export const localAttempts = proxyLocalActivities<Pick<Activities, 'attemptEffect' | 'planEvent'>>({
+  startToCloseTimeout: '1 minute',
+  retry: { maximumAttempts: 1 },
+  cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
+});
+
+/** Book-keeping that has to happen: Temporal's own retries, without end, since nothing else would do it. */
+export const records = proxyActivities<
+  Pick<Activities, 'recordDeadLetter' | 'recordAbandon' | 'wasActCarriedOut' | 'readEffectEnds'>
+>({
+  startToCloseTimeout: '15 seconds',
+  retry: { initialInterval: '1 second', backoffCoefficient: 2, maximumInterval: '1 minute' },
+});

@@ -1,0 +1,33 @@
+import { records } from './activities.js';
+import type { AbandonAnswer, EffectEnd } from './contract.js';
+import { type EventRun, eventRef } from './event-run.js';
+
+/**
+ * Records an accepted abandon once the last attempt has ended, with the ledger's verdict on each effect, and sets the
+ * answer that the waiting handlers give. Where the ledger has the event as done, there is nothing to abandon.
+ */
+export async function answerAbandon(run: EventRun): Promise<AbandonAnswer> {
+  if (run.abandonAnswer) return run.abandonAnswer;
+  if (!run.abandon) throw new TypeError('no abandon was accepted');
+  run.phase = 'ending';
+  const { carried: _carried, ...input } = run.input;
+  const { abandoned, ends } = await records.recordAbandon.executeWithOptions({ summary: 'abandon' }, [
+    { event: eventRef(run), input: { ...input, payload: { stored: true } }, ...run.abandon },
+  ]);
+  for (const progress of run.progress) {
+    const known = ends.find(({ effect }) => effect === progress.planned.effect);
+    progress.ended = known
+      ? { ...known, attempts: progress.attempts }
+      : (progress.ended ?? unfinished(progress.planned, progress.attempts));
+  }
+  run.abandonAnswer = {
+    abandoned,
+    ...(abandoned ? {} : { because: 'every effect of the event is done' }),
+    effects: run.progress.flatMap(({ ended }) => (ended ? [ended] : [])),
+  };
+  return run.abandonAnswer;
+}
+
+function unfinished(planned: { readonly effect: string; readonly businessKey: string }, attempts: number): EffectEnd {
+  return { effect: planned.effect, businessKey: planned.businessKey, outcome: 'abandoned', attempts };
+}

@@ -1,0 +1,144 @@
+import { ApplicationFailure, CancellationScope, CancelledFailure } from '@temporalio/workflow';
+import { localAttempts, records, attempts as regular, serverMarginMs } from './activities.js';
+import type { AttemptAnswer, EffectEnd, EffectProgress, FailureDetail } from './contract.js';
+import { type EventRun, eventRef } from './event-run.js';
+import { keepReason } from './keep-reason.js';
+import { pause } from './pause.js';
+import { backoffMs, inWords, waitMs } from './pauses.js';
+import { readFailure } from './read-failure.js';
+import { showState } from './show-state.js';
+
+/** Waits that the budget of elapsed time does not count, since the effect itself is not what is late. */
+const freeWaits = new Set(['claim_waiting', 'worker_shutdown', 'effect_unknown']);
+
+/**
+ * Carries one effect of the event to its end, attempt by attempt, with a durable pause between. Returns early, without
+ * an end, when the event is to continue as new.
+ *
+ * @throws {CancelledFailure} when the work was stopped, after the running attempt has ended.
+ */
+export async function carryEffect(run: EventRun, progress: EffectProgress): Promise<void> {
+  const { planned } = progress;
+  if (planned.ended) progress.ended ??= planned.ended;
+  let local = planned.localFirst && progress.attempts === 0 && progress.waits === 0;
+  while (!progress.ended) {
+    if (progress.nextTryAt !== undefined) {
+      if (!(await pause(run, planned.effect, progress.nextTryAt, pauseSummary(progress)))) return;
+      delete progress.nextTryAt;
+    }
+    progress.startedAt ??= Date.now();
+    run.phases.set(planned.effect, 'attempting');
+    try {
+      const answer = await attempt(run, progress, local);
+      if (answer.kind === 'ended') progress.ended = answer.end;
+    } catch (error) {
+      if (CancellationScope.current().consideredCancelled) throw new CancelledFailure('stopped');
+      decide(run, progress, readFailure(error));
+    }
+    local = false;
+  }
+  run.phases.set(planned.effect, 'ended');
+}
+
+/** After a failed attempt: the end, or the moment of the next one. */
+function decide(run: EventRun, progress: EffectProgress, failure: FailureDetail): void {
+  const { planned } = progress;
+  const { policy } = planned;
+  const now = Date.now();
+  keepReason(progress.reasons, progress.attempts + 1, failure);
+  if (failure.counted) {
+    progress.attempts += 1;
+    progress.waits = 0;
+  } else {
+    progress.waits += 1;
+  }
+  if (failure.permanent) {
+    progress.ended = failed(progress, failure.code, failure.message);
+    return;
+  }
+  const spent = `${failure.code}: ${failure.message}`;
+  if (progress.attempts >= policy.maximumAttempts) {
+    progress.ended = failed(progress, 'budget_spent', `gave up after ${progress.attempts} attempts: ${spent}`);
+    return;
+  }
+  const delayMs = failure.counted
+    ? backoffMs(policy, progress.attempts, Math.random(), failure.retryAfterMs)
+    : waitMs(progress.waits, Math.random(), failure.retryAfterMs);
+  const startedAt = progress.startedAt ?? now;
+  if (freeWaits.has(failure.code)) {
+    progress.startedAt = startedAt + delayMs;
+  } else if (now + delayMs > startedAt + policy.maximumElapsedMs) {
+    const elapsed = inWords(now - startedAt);
+    progress.ended = failed(
+      progress,
+      'budget_spent',
+      `gave up after ${elapsed}, ${progress.attempts} attempts: ${spent}`,
+    );
+    return;
+  }
+  progress.nextTryAt = now + delayMs;
+  run.phases.set(planned.effect, failure.counted ? 'pausing' : 'waiting');
+  showState(run, 'waiting');
+}
+
+async function attempt(run: EventRun, progress: EffectProgress, local: boolean): Promise<AttemptAnswer> {
+  const { planned } = progress;
+  const number = progress.attempts + 1;
+  const argument = {
+    event: eventRef(run),
+    effect: planned.effect,
+    businessKey: planned.businessKey,
+    attempt: number,
+    runId: run.runId,
+  };
+  const options = {
+    startToCloseTimeout: planned.policy.timeoutMs + serverMarginMs,
+    summary: `attempt ${number} of ${planned.policy.maximumAttempts} · ${planned.effect} · ${planned.indexedKey}`,
+  };
+  if (local) {
+    const payload = run.plan?.recordedDigest === undefined ? run.input.payload : { stored: true as const };
+    const answer = await localAttempts.attemptEffect.executeWithOptions(options, [
+      { ...argument, payload, runStartedAt: run.startedAt },
+    ]);
+    if (answer.kind === 'ended') return answer;
+  }
+  // The plan has stored the body: a regular activity's argument is written into the history with every attempt.
+  const answer: unknown = await regular.attemptEffect.executeWithOptions(options, [
+    { ...argument, payload: { stored: true } },
+  ]);
+  return recognised(run, progress, answer);
+}
+
+/** A hand can complete an activity with anything. Only a result with a fence is ours; else the ledger is asked. */
+async function recognised(run: EventRun, progress: EffectProgress, answer: unknown): Promise<AttemptAnswer> {
+  const { kind, end } = (answer ?? {}) as { kind?: unknown; end?: Partial<EffectEnd> | null };
+  if (kind === 'ended' && typeof end?.fence === 'number' && end.effect === progress.planned.effect) {
+    return answer as AttemptAnswer;
+  }
+  const ends = await records.readEffectEnds(eventRef(run));
+  const known = ends.find(({ effect }) => effect === progress.planned.effect);
+  if (known) return { kind: 'ended', end: { ...known, attempts: progress.attempts + 1 } };
+  throw ApplicationFailure.create({
+    type: 'result_unrecognised',
+    message: 'something other than an attempt completed the activity, and the ledger knows nothing of it',
+  });
+}
+
+function failed({ planned, attempts }: EffectProgress, code: string, message: string): EffectEnd {
+  return {
+    effect: planned.effect,
+    businessKey: planned.businessKey,
+    outcome: 'failed',
+    attempts,
+    code,
+    message: message.slice(0, 600),
+  };
+}
+
+function pauseSummary({ planned, nextTryAt, reasons }: EffectProgress): string {
+  const wait = inWords(Math.max(0, (nextTryAt ?? 0) - Date.now()));
+  const last = reasons.at(-1);
+  // The summary is a single line in the Web UI, and messages may be long; the whole of it is in the failed attempt.
+  const why = last ? `${last.code}: ${last.message}`.replace(/\s+/g, ' ').slice(0, 120) : '';
+  return `${planned.effect}: next try in ${wait}: ${why}`.slice(0, 200);
+}

@@ -1,0 +1,52 @@
+import {
+  CancellationScope,
+  condition,
+  currentUpdateInfo,
+  defineQuery,
+  defineSignal,
+  defineUpdate,
+  setHandler,
+} from '@temporalio/workflow';
+import { records } from './activities.js';
+import { type AbandonAnswer, type AbandonRequest, type EventStatus, handlerNames } from './contract.js';
+import { type EventRun, endsOf, statusOf } from './event-run.js';
+
+const retryNow = defineSignal<[{ readonly effect?: string } | undefined]>(handlerNames.retryNow);
+const abandon = defineUpdate<AbandonAnswer, [AbandonRequest]>(handlerNames.abandon);
+const status = defineQuery<EventStatus>(handlerNames.status);
+
+/** Installs what people can ask of and say to a running event; before the first await, so that nothing said is lost. */
+export function installHandlers(run: EventRun): void {
+  setHandler(status, () => statusOf(run), { description: 'Where each effect of the event stands.' });
+  setHandler(
+    retryNow,
+    (request) => {
+      const effect = typeof request?.effect === 'string' ? request.effect : '';
+      run.nudges.set(effect, (run.nudges.get(effect) ?? 0) + 1);
+    },
+    { description: 'End the pause between attempts now. Optional argument: {"effect": name}.' },
+  );
+  setHandler(abandon, (request) => CancellationScope.nonCancellable(() => takeUpAbandon(run, request)), {
+    description: 'Give the event up. Argument: {"by": who, "reason": why}. Redeliveries then run nothing.',
+    validator: (request) => {
+      const { by, reason } = (request ?? {}) as Partial<AbandonRequest>;
+      if (typeof by !== 'string' || by.trim() === '') throw new TypeError('abandon needs "by": who asks for it');
+      if (typeof reason !== 'string' || reason.trim() === '') throw new TypeError('abandon needs a "reason"');
+    },
+  });
+}
+
+/** Stops the work and waits for the run's end to record and answer it; see `answerAbandon`. */
+async function takeUpAbandon(run: EventRun, request: AbandonRequest): Promise<AbandonAnswer> {
+  const refuse = (because: string): AbandonAnswer => ({ abandoned: false, because, effects: endsOf(run) });
+  const act = currentUpdateInfo()?.id ?? run.runId;
+  // A reset applies updates again; what was carried out before the reset is not carried out by it.
+  if (await records.wasActCarriedOut({ tenant: run.input.tenant, id: act })) {
+    return refuse('this request was carried out before');
+  }
+  if (run.phase === 'ending') return refuse('the event has just ended');
+  run.abandon ??= { request, act };
+  run.stopWork();
+  await condition(() => run.abandonAnswer !== undefined);
+  return run.abandonAnswer ?? refuse('the event has just ended');
+}

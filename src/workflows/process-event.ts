@@ -1,0 +1,232 @@
+import {
+  ApplicationFailure,
+  allHandlersFinished,
+  CancellationScope,
+  condition,
+  continueAsNew,
+  isCancellation,
+  workflowInfo,
+} from '@temporalio/workflow';
+import { displayEvent, parseEventKey } from '../identity/event-identity.js';
+import { records } from './activities.js';
+import { answerAbandon } from './answer-abandon.js';
+import { carryEffect } from './carry-effect.js';
+import { carryPlan } from './carry-plan.js';
+import {
+  type EffectEnd,
+  type EventOutcome,
+  isProcessEventInput,
+  type ProcessEventInput,
+  type ProcessEventResult,
+} from './contract.js';
+import { createEventRun, type EventRun, endsOf, eventRef } from './event-run.js';
+import { installHandlers } from './handlers.js';
+import { logLine } from './log-line.js';
+import { showState } from './show-state.js';
+
+/**
+ * Carries one event: plans it, then takes each of its effects through its own attempts, side by side. Its workflow ID is
+ * the event identity, so that deliveries of one event meet here.
+ *
+ * Ends: completed with each effect's outcome; completed as abandoned by a person; failed, after its dead letter was
+ * written. Everything stands inside one catch, since an error that escapes workflow code keeps the run running for ever.
+ */
+export async function processEvent(given: ProcessEventInput): Promise<ProcessEventResult> {
+  const input = isProcessEventInput(given) && belongs(given) ? given : undefined;
+  const run = createEventRun(input ?? stranger(given));
+  installHandlers(run);
+  if (!input)
+    return fail(run, 'input_malformed', 'started by hand with an input that is not an event of this workflow ID');
+  let failure: { code: string; message: string } | undefined;
+  try {
+    failure = await work(run);
+  } catch (error) {
+    if (!isCancellation(error)) {
+      failure = {
+        code: 'internal_error',
+        message: error instanceof Error ? `${error.name}: ${error.message}` : 'unknown',
+      };
+    } else if (!run.abandon) {
+      // Cancelled from outside: nobody else will write it down, and a redelivery may never come.
+      await CancellationScope.nonCancellable(() => deadLetter(run, 'cancelled', 'cancelled from outside'));
+      throw error;
+    }
+  }
+  return CancellationScope.nonCancellable(() => finish(run, failure));
+}
+
+/** Plans and carries all effects; resolves with the failure of planning, if that is what ended it. */
+async function work(run: EventRun): Promise<{ code: string; message: string } | undefined> {
+  const scope = new CancellationScope();
+  run.stopWork = () => scope.cancel();
+  return scope.run(async () => {
+    if (!run.plan) {
+      const planning = await carryPlan(run);
+      if (!planning) return undefined;
+      if ('failure' in planning) return planning.failure;
+      run.plan = planning.plan;
+      run.progress = planning.plan.effects.map((planned) => ({ planned, attempts: 0, waits: 0, reasons: [] }));
+    }
+    run.phase = 'running';
+    // Every effect is seen to its end even when a sibling was stopped: an attempt still running may yet take hold.
+    const carried = await Promise.allSettled(run.progress.map((progress) => carryEffect(run, progress)));
+    for (const one of carried) if (one.status === 'rejected') throw one.reason;
+    return undefined;
+  });
+}
+
+async function finish(
+  run: EventRun,
+  failure: { code: string; message: string } | undefined,
+): Promise<ProcessEventResult> {
+  if (run.abandon) {
+    const answer = await answerAbandon(run);
+    if (answer.abandoned) return complete(run, 'abandoned', run.abandon.request);
+  }
+  if (run.rollingOver && !failure) {
+    // A wish to abandon that comes in now is still heard: its handler waits for this run's answer.
+    await condition(() => allHandlersFinished() || run.abandon !== undefined);
+    if (run.abandon) return finish(run, failure);
+    const { carried: _carried, ...input } = run.input;
+    return continueAsNew<typeof processEvent>({
+      ...input,
+      carried: {
+        ...(run.plan ? { plan: run.plan } : {}),
+        progress: run.progress,
+        planning: run.planning,
+      },
+    });
+  }
+  run.phase = 'ending';
+  if (failure) return fail(run, failure.code, failure.message);
+  if (run.plan?.abandoned) return complete(run, 'abandoned', run.plan.abandoned);
+  const failed = endsOf(run).filter(({ outcome }) => outcome === 'failed');
+  const [first] = failed;
+  if (first) return fail(run, first.code ?? 'effect_failed', `${first.effect}: ${first.message ?? 'failed'}`);
+  return complete(run, eventOutcome(endsOf(run)));
+}
+
+/** Writes the dead letter, then fails the workflow, so that Temporal's own lists and alerts see it too. */
+async function fail(run: EventRun, code: string, message: string): Promise<ProcessEventResult> {
+  run.phase = 'ending';
+  const { opened } = await deadLetter(run, code, message);
+  if (!opened && (await endedAfterAll(run))) return complete(run, eventOutcome(endsOf(run)));
+  showState(run, 'dead_lettered');
+  logLine('warn', 'webhook.failed', { ...named(run), code });
+  await condition(allHandlersFinished);
+  throw ApplicationFailure.create({ type: code, message, nonRetryable: true, details: [endsOf(run)] });
+}
+
+/** The ledger refused the dead letter: it has the event as done, by an attempt whose answer was lost. */
+async function endedAfterAll(run: EventRun): Promise<boolean> {
+  const ends = await records.readEffectEnds(eventRef(run));
+  for (const progress of run.progress) {
+    const known = ends.find(({ effect }) => effect === progress.planned.effect);
+    if (known) progress.ended = { ...known, attempts: progress.attempts };
+  }
+  return run.progress.length > 0 && run.progress.every(({ ended }) => ended && ended.outcome !== 'failed');
+}
+
+async function complete(
+  run: EventRun,
+  outcome: EventOutcome,
+  abandoned?: { readonly by: string; readonly reason: string },
+): Promise<ProcessEventResult> {
+  run.phase = 'ending';
+  showState(run, outcome === 'abandoned' ? 'abandoned' : 'done');
+  logLine('info', 'webhook.done', { ...named(run), outcome });
+  await condition(allHandlersFinished);
+  return {
+    version: 1,
+    event: displayEvent(run.input),
+    outcome,
+    effects: bounded(endsOf(run)),
+    ...(abandoned ? { abandoned: { by: abandoned.by, reason: abandoned.reason } } : {}),
+  };
+}
+
+function deadLetter(run: EventRun, code: string, message: string): Promise<{ readonly opened: boolean }> {
+  const { carried: _carried, ...input } = run.input;
+  const effects = run.plan
+    ? run.progress.map(({ planned, attempts, reasons, ended }) => ({
+        effect: planned.effect,
+        businessKey: planned.businessKey,
+        outcome: ended?.outcome ?? 'open',
+        attempts,
+        reasons,
+      }))
+    : [{ step: 'plan', effects: input.effects, attempts: run.planning.attempts, reasons: run.planning.reasons }];
+  return records.recordDeadLetter.executeWithOptions({ summary: `dead letter: ${code}` }, [
+    {
+      event: eventRef(run),
+      runId: run.runId,
+      code,
+      message: message.slice(0, 1000),
+      input: JSON.stringify({ ...input, payload: { stored: true } }),
+      effects: JSON.stringify(effects),
+      ...(!run.plan && 'text' in input.payload ? { text: input.payload.text } : {}),
+    },
+  ]);
+}
+
+function named(run: EventRun): Record<string, unknown> {
+  return {
+    eventKey: run.eventKey,
+    event: displayEvent(run.input),
+    attempts: endsOf(run).reduce((sum, { attempts }) => sum + attempts, 0),
+  };
+}
+
+/** Of several effects, one that was done makes the event done; else it is what they all are. */
+function eventOutcome(ends: readonly EffectEnd[]): EventOutcome {
+  const outcomes = new Set(ends.map(({ outcome }) => outcome));
+  const [only] = outcomes;
+  return outcomes.size === 1 && (only === 'already_done' || only === 'stale') ? only : 'done';
+}
+
+/** A workflow's result may not exceed 2 MiB: results beyond this many bytes together go by reference to the ledger. */
+const resultsLimit = 512 * 1024;
+
+function bounded(ends: readonly EffectEnd[]): EffectEnd[] {
+  let left = resultsLimit;
+  return ends.map((end) => {
+    if (!end.result || !('json' in end.result)) return end;
+    const bytes = new TextEncoder().encode(end.result.json).length;
+    if (bytes > left) return { ...end, result: { stored: true, bytes } };
+    left -= bytes;
+    return end;
+  });
+}
+
+/** Whether the input is that of the event whose identity the workflow ID is. */
+function belongs(input: ProcessEventInput): boolean {
+  const parsed = parseEventKey(workflowInfo().workflowId);
+  return (
+    parsed !== undefined &&
+    parsed.source === input.source &&
+    parsed.tenant === input.tenant &&
+    (parsed.id === undefined || parsed.id === input.id)
+  );
+}
+
+/** Enough of an event to write a dead letter for an input that is none. */
+function stranger(given: unknown): ProcessEventInput {
+  const { workflowId, runStartTime } = workflowInfo();
+  const parsed = parseEventKey(workflowId);
+  return {
+    version: 1,
+    tenant: parsed?.tenant ?? '',
+    source: parsed?.source ?? 'unknown',
+    id: parsed?.id ?? workflowId,
+    type: 'unknown',
+    digest: 'unknown',
+    receivedAt: runStartTime.toISOString(),
+    payload: { text: excerpt(given) },
+    effects: [],
+  };
+}
+
+function excerpt(given: unknown): string {
+  const text = JSON.stringify(given ?? null) ?? 'null';
+  return text.length <= 100_000 ? text : JSON.stringify(text.slice(0, 100_000));
+}
