@@ -1,11 +1,11 @@
 import { activityInfo, heartbeat } from '@temporalio/activity';
-import type { Client, WorkflowExecutionInfo } from '@temporalio/client';
-import { defaultPayloadConverter } from '@temporalio/common';
+import type { WorkflowExecutionInfo } from '@temporalio/client';
 import { inputWithoutBody } from '../effects/plan-event.js';
 import { parseEventKey } from '../identity/event-identity.js';
 import { moveSweepCursor, readSweepCursor } from '../ledger/sweep-cursor.js';
 import { writeDeadLetter } from '../ledger/write-dead-letter.js';
-import { isProcessEventInput, type ProcessEventInput, type SweepResult } from '../workflows/contract.js';
+import { readStartInput } from '../runtime/read-start-input.js';
+import type { SweepResult } from '../workflows/contract.js';
 import type { ActivityDependencies } from './dependencies.js';
 
 const cursorName = 'closed_events';
@@ -50,7 +50,7 @@ async function writeMissing(deps: ActivityDependencies, closed: WorkflowExecutio
   const latest = await handle.describe();
   // A later run has taken the event over: a redelivery, a replay, a reset.
   if (latest.runId !== closed.runId) return false;
-  const input = await readInput(deps.client, eventKey, closed.runId);
+  const input = await readStartInput(deps.client, { workflowId: eventKey, runId: closed.runId });
   if (!input) return false;
   const code = closed.status.name === 'CANCELLED' ? 'cancelled' : 'terminated';
   const opened = await writeDeadLetter(deps.ledger.database.query, deps.ledger.schema, {
@@ -73,20 +73,4 @@ async function writeMissing(deps: ActivityDependencies, closed: WorkflowExecutio
     deps.log.warn({ eventKey, code }, 'webhook.failed');
   }
   return opened;
-}
-
-/** The first event of a run's history holds its input, whatever happened after. */
-async function readInput(client: Client, workflowId: string, runId: string): Promise<ProcessEventInput | undefined> {
-  const { history } = await client.workflowService.getWorkflowExecutionHistory({
-    namespace: client.options.namespace,
-    execution: { workflowId, runId },
-    maximumPageSize: 1,
-  });
-  const payload = history?.events?.[0]?.workflowExecutionStartedEventAttributes?.input?.payloads?.[0];
-  if (!payload) return undefined;
-  const codecs = client.options.loadedDataConverter.payloadCodecs;
-  let decoded = [payload];
-  for (const codec of codecs.toReversed()) decoded = await codec.decode(decoded);
-  const value: unknown = decoded[0] && defaultPayloadConverter.fromPayload(decoded[0]);
-  return isProcessEventInput(value) ? value : undefined;
 }

@@ -1,4 +1,3 @@
-import { parse } from 'lossless-json';
 import { OnefoldError } from '../errors.js';
 import type { Source } from '../sources/define-source.js';
 import { parseJson } from '../sources/parse-json.js';
@@ -57,7 +56,7 @@ export async function buildEvent(
       receivedAt: new Date(envelope.receivedAt),
       ...(envelope.occurredAt === undefined ? {} : { occurredAt: new Date(envelope.occurredAt) }),
       raw: json,
-      lossless: () => parse(json),
+      lossless: () => parsed.lossless(),
     },
   };
 }

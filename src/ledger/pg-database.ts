@@ -19,7 +19,7 @@ export interface PgTransaction {
 /** Options of {@link pgDatabase}. */
 export interface PgDatabaseOptions {
   readonly connectionString: string;
-  /** Connections at most. Activity slots must not exceed it. Default 20. */
+  /** Connections at most. A worker needs two per unit of its concurrency. Default 32. */
   readonly max?: number;
   /** How long to wait for a connection, ms. Default 3000: beyond it an attempt fails and is retried. */
   readonly connectTimeoutMs?: number;
@@ -40,7 +40,7 @@ export function pgDatabase(options: PgDatabaseOptions): Database<PgTransaction> 
     if (pool) return pool;
     pool = new pg.Pool({
       connectionString: options.connectionString,
-      max: options.max ?? 20,
+      max: options.max ?? 32,
       connectionTimeoutMillis: options.connectTimeoutMs ?? 3000,
       application_name: options.applicationName ?? 'onefold',
       // A half-open connection after a network split is found in about a minute instead of two hours.

@@ -3,6 +3,7 @@ import type { Effect } from '../effects/effect.js';
 import { OnefoldError } from '../errors.js';
 import { durationMs } from '../runtime/duration.js';
 import { checkName, refuseUnknownOptions } from '../runtime/options.js';
+import { oneOf } from './one-of.js';
 import type {
   DeliveryRequest,
   EventSchemas,
@@ -117,27 +118,19 @@ function settingsOf(options: SourceOptions, preset: Preset, place: string): Sour
   }
   if (backlogLimit !== undefined) refuseUnknownOptions(backlogLimit, ['oldest'], `${place}.backlogLimit`);
   return Object.freeze({
-    acknowledge: oneOf(options.acknowledge ?? 'durable', ['durable', 'settled'] as const, `${place}.acknowledge`),
+    acknowledge: oneOf(options.acknowledge ?? 'durable', ['durable', 'settled'], `${place}.acknowledge`),
     settleWithinMs: durationMs(options.settleWithin ?? '8 seconds', `${place}.settleWithin`),
     bodyLimitBytes,
     exposeResult: options.exposeResult ?? own,
     refuseOtherBody: options.refuseOtherBody ?? preset.facts.identityUnsigned,
     tenant: options.tenant ?? '',
-    record: oneOf(options.record ?? 'subscribed', ['subscribed', 'all'] as const, `${place}.record`),
+    record: oneOf(options.record ?? 'subscribed', ['subscribed', 'all'], `${place}.record`),
     successStatus,
-    signed: oneOf(options.signed ?? 'wire', ['wire', 'decoded'] as const, `${place}.signed`),
+    signed: oneOf(options.signed ?? 'wire', ['wire', 'decoded'], `${place}.signed`),
     rateLimit: rateLimit && {
       perSecond: rateLimit.perSecond,
       burst: rateLimit.burst ?? Math.max(1, rateLimit.perSecond),
     },
     backlogLimitMs: backlogLimit && durationMs(backlogLimit.oldest, `${place}.backlogLimit.oldest`),
   });
-}
-
-function oneOf<const Value extends string>(value: unknown, values: readonly Value[], place: string): Value {
-  if (values.includes(value as Value)) return value as Value;
-  throw new OnefoldError(
-    'config_invalid',
-    `${place}: expected ${values.map((v) => `'${v}'`).join(' or ')}, got ${JSON.stringify(value)}`,
-  );
 }

@@ -1,18 +1,12 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from '@temporalio/client';
-import { type InjectedSinks, Worker } from '@temporalio/worker';
-import { createActivities } from '../activities/index.js';
+import type { Worker } from '@temporalio/worker';
 import type { Catalogue } from '../effects/catalogue.js';
 import type { RegisteredTx } from '../effects/effect.js';
 import type { Ledger } from '../ledger/ledger.js';
 import type { Logger } from '../runtime/logger.js';
 import type { Metrics } from '../runtime/metrics.js';
-import { connectWorker, readSearchAttributes, type TemporalSettings } from '../runtime/temporal.js';
-import type { LogSinks } from '../workflows/log-line.js';
-import { ensureSweeper } from './ensure-sweeper.js';
-import { installRuntime } from './install-runtime.js';
-import { waitForLedger } from './wait-for-ledger.js';
-import { workflowSource } from './workflow-source.js';
+import type { TemporalSettings } from '../runtime/temporal.js';
+import type { OpenedWorker } from './open-worker.js';
 
 /** What a worker stands on. */
 export interface WorkerDependencies {
@@ -29,7 +23,8 @@ export interface WorkerDependencies {
 /** Options of a worker. */
 export interface WorkerOptions {
   /**
-   * Attempts at once. Each holds a connection of the pool for its transaction, so the pool must be larger. Default 20.
+   * First attempts at once, and as many later ones beside them. Each holds a connection for its transaction, so the pool
+   * must have at least twice as many. Default 15.
    */
   readonly concurrency?: number;
   /** How long a stopping worker lets running attempts end before it tells them to stop, ms. Default 10,000. */
@@ -52,14 +47,6 @@ export interface OnefoldWorker {
   shutdown(): void;
 }
 
-/**
- * After a kill each workflow that the dead worker had cached waits this long for it; nothing is lost by a short wait.
- */
-const stickyWait = '2s';
-
-/** Between the end of the grace and giving up on an attempt that ignores its signal. */
-const forceAfterMs = 15_000;
-
 /** Makes a worker; nothing is opened before it runs. */
 export function createWorker(deps: WorkerDependencies, options: WorkerOptions = {}): OnefoldWorker {
   const stopping = new AbortController();
@@ -68,7 +55,8 @@ export function createWorker(deps: WorkerDependencies, options: WorkerOptions = 
     async run() {
       let opened: OpenedWorker;
       try {
-        opened = await open(deps, options, stopping.signal);
+        const { openWorker } = await import('./open-worker.js');
+        opened = await openWorker(deps, options, stopping.signal);
       } catch (error) {
         if (stopping.signal.aborted) return;
         throw error;
@@ -92,68 +80,4 @@ export function createWorker(deps: WorkerDependencies, options: WorkerOptions = 
 
 function stop(worker: Worker): void {
   if (worker.getState() === 'RUNNING') worker.shutdown();
-}
-
-interface OpenedWorker {
-  readonly worker: Worker;
-  readonly connection: { close(): Promise<void> };
-}
-
-async function open(deps: WorkerDependencies, options: WorkerOptions, signal: AbortSignal): Promise<OpenedWorker> {
-  const { log, catalogue, ledger, metrics, client, namespace, taskQueue } = deps;
-  installRuntime(log, options.ownSignals ?? false);
-  await waitForLedger(ledger, log, signal);
-  const connection = await connectWorker(deps.temporal, { log, signal });
-  try {
-    const searchAttributes = [...(await registeredAttributes(deps, signal))];
-    await ensureSweeper(client, taskQueue).catch((error: Error) => {
-      // A server without schedules, or a caller who may not make them: the rest works, and someone should know.
-      log.warn({ reason: error.message, code: 'sweeper_missing' }, 'worker.without_sweeper');
-    });
-    const concurrency = options.concurrency ?? 20;
-    const { dataConverter } = deps.temporal;
-    const worker = await Worker.create({
-      connection,
-      namespace,
-      taskQueue,
-      workflowBundle: await workflowSource(),
-      activities: createActivities({ catalogue, ledger, log, metrics, client, searchAttributes }),
-      sinks: logSinks(log),
-      ...(dataConverter ? { dataConverter } : {}),
-      maxConcurrentActivityTaskExecutions: concurrency,
-      maxConcurrentLocalActivityExecutions: concurrency,
-      // A cancellation reaches an attempt with its next heartbeat, and the SDK would send those only every 8 s.
-      maxHeartbeatThrottleInterval: '1s',
-      stickyQueueScheduleToStartTimeout: stickyWait,
-      shutdownGraceTime: options.shutdownGraceMs ?? 10_000,
-      shutdownForceTime: (options.shutdownGraceMs ?? 10_000) + forceAfterMs,
-    });
-    return { worker, connection };
-  } catch (error) {
-    await connection.close();
-    throw error;
-  }
-}
-
-async function registeredAttributes(deps: WorkerDependencies, signal: AbortSignal): Promise<ReadonlySet<string>> {
-  for (let tries = 0; ; tries++) {
-    signal.throwIfAborted();
-    try {
-      return await readSearchAttributes(deps.client, deps.namespace);
-    } catch (error) {
-      if (tries % 30 === 0) deps.log.warn({ reason: (error as Error).message }, 'temporal.waiting');
-    }
-    await sleep(1000, undefined, { signal }).catch(() => signal.throwIfAborted());
-  }
-}
-
-function logSinks(log: Logger): InjectedSinks<LogSinks> {
-  return {
-    onefold: {
-      line: {
-        callDuringReplay: false,
-        fn: (_info, level, message, fields) => log[level](fields, message),
-      },
-    },
-  };
 }

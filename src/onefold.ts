@@ -1,0 +1,164 @@
+import type { Router } from 'express';
+import { type Catalogue, createCatalogue } from './effects/catalogue.js';
+import type { Effect, RegisteredTx } from './effects/effect.js';
+import { OnefoldError } from './errors.js';
+import type { Database } from './ledger/database.js';
+import type { Ledger } from './ledger/ledger.js';
+import { pgDatabase } from './ledger/pg-database.js';
+import { defaultSchema, schemaName } from './ledger/schema-name.js';
+import { type OperationsContext, operationsContext } from './operations/context.js';
+import { type ReplayOptions, type ReplayOutcome, replayEvent } from './operations/replay-event.js';
+import { createReceiver, type Receiver } from './receiver/create-receiver.js';
+import { readEnvironment } from './runtime/environment.js';
+import { createLogger, type Logger } from './runtime/logger.js';
+import { createMetrics, type Metrics } from './runtime/metrics.js';
+import { refuseUnknownOptions } from './runtime/options.js';
+import { connectClient, type TemporalClient, type TemporalSettings } from './runtime/temporal.js';
+import type { Source } from './sources/define-source.js';
+import { createWorker, type OnefoldWorker, type WorkerOptions } from './worker/create-worker.js';
+import { defaultTaskQueue } from './workflows/contract.js';
+
+/** What {@link createOnefold} takes. Whatever is left out comes from the environment. */
+export interface OnefoldOptions {
+  readonly sources: readonly Source<any, any>[];
+  readonly effects: readonly Effect[];
+  /** Default: `pg` on `DATABASE_URL`. Effects write to it, so the ledger has to lie in it. */
+  readonly database?: Database<RegisteredTx>;
+  /** The ledger's schema. Default: `ONEFOLD_SCHEMA`, else 'onefold'. */
+  readonly schema?: string;
+  /** Default: `ONEFOLD_TASK_QUEUE`, else 'onefold'. One per application on a shared namespace. */
+  readonly taskQueue?: string;
+  /** Default: Temporal's own `TEMPORAL_*` variables and profiles. */
+  readonly temporal?: TemporalSettings;
+  /** A pino logger. Default: JSON lines on standard output, level `ONEFOLD_LOG_LEVEL`. */
+  readonly logger?: Logger;
+}
+
+/** Sources and effects, ready to receive, to work and to operate. Opens nothing until used. */
+export interface Onefold {
+  /** An Express router that answers `POST /<source>`: `app.use('/webhooks', onefold.receiver)`. */
+  readonly receiver: Router;
+  readonly catalogue: Catalogue;
+  readonly metrics: Metrics;
+  /** Answers a web-standard request; the last segment of its path names the source. */
+  fetch(request: Request): Promise<Response>;
+  /** Makes a worker; `run()` it. */
+  worker(options?: WorkerOptions): OnefoldWorker;
+  /**
+   * Runs a dead-lettered, abandoned, terminated or cancelled event again; effects that are done stay done.
+   *
+   * @param event `source/event-id`, as the provider spells it.
+   * @throws {OnefoldError} `event_unknown`, `replay_refused`, `identity_invalid`.
+   */
+  replay(event: string, options: ReplayOptions): Promise<ReplayOutcome>;
+  /** Refuses new requests with 503 and resolves when those under way are answered and their evidence is written. */
+  drain(): Promise<void>;
+  /** Drains, and closes every connection that was opened here. */
+  close(): Promise<void>;
+  /** What operations and the executable stand on. */
+  readonly [operationsContext]: OperationsContext;
+}
+
+const known: readonly (keyof OnefoldOptions)[] = [
+  'sources',
+  'effects',
+  'database',
+  'schema',
+  'taskQueue',
+  'temporal',
+  'logger',
+];
+
+/**
+ * Joins sources and effects to one application.
+ *
+ * @throws {OnefoldError} `config_invalid` at once for what is wrong in the declaration itself; `config_missing` and the
+ * like only when the part that needs the setting is used.
+ */
+export function createOnefold(options: OnefoldOptions): Onefold {
+  refuseUnknownOptions(options, known, 'createOnefold');
+  const catalogue = createCatalogue(options.sources, options.effects);
+  if (options.schema !== undefined) schemaName(options.schema);
+  const metrics = createMetrics();
+  const environment = once(() => readEnvironment());
+  const log = once(() => {
+    const level = environment().logLevel;
+    return options.logger ?? createLogger(level === undefined ? {} : { level });
+  });
+  const temporal = once((): TemporalClient => connectClient(options.temporal));
+  const ledger = once((): Ledger<RegisteredTx> => {
+    const schema = schemaName(options.schema ?? environment().schema ?? defaultSchema);
+    return { schema, database: options.database ?? ownDatabase(environment().databaseUrl, log()) };
+  });
+  const receiver = once(
+    (): Receiver => createReceiver({ ...context, sources: catalogue.sources, effects: catalogue.effects }),
+  );
+
+  // Getters, so that each part is opened by whoever needs it first, and by nobody else.
+  const context: OperationsContext = {
+    catalogue,
+    metrics,
+    temporal: options.temporal ?? {},
+    get taskQueue() {
+      return options.taskQueue ?? environment().taskQueue ?? defaultTaskQueue;
+    },
+    get client() {
+      return temporal().client;
+    },
+    get namespace() {
+      return temporal().namespace;
+    },
+    get ledger() {
+      return ledger();
+    },
+    get log() {
+      return log();
+    },
+  };
+
+  return {
+    catalogue,
+    metrics,
+    [operationsContext]: context,
+    get receiver() {
+      return receiver().express;
+    },
+    fetch: (request) => receiver().fetch(request),
+    worker: (workerOptions) => createWorker(context, workerOptions),
+    replay: (event, replayOptions) => replayEvent(context, event, replayOptions),
+    async drain() {
+      if (receiver.made()) await receiver().drain();
+    },
+    async close() {
+      if (receiver.made()) await receiver().close();
+      if (temporal.made()) await temporal().close();
+      if (ledger.made() && !options.database) await ledger().database.close();
+    },
+  };
+}
+
+function ownDatabase(connectionString: string | undefined, log: Logger): Database<RegisteredTx> {
+  if (connectionString === undefined) {
+    throw new OnefoldError(
+      'config_missing',
+      'DATABASE_URL is not set: the ledger needs PostgreSQL, such as postgres://user:password@host:5432/name (or give createOnefold a database)',
+    );
+  }
+  return pgDatabase({
+    connectionString,
+    onIdleError: (error) => log.warn({ reason: error.message, code: 'ledger_unavailable' }, 'ledger.connection_lost'),
+    // Where another transaction type is registered, createOnefold's type demands a database of that type.
+  }) as Database<RegisteredTx>;
+}
+
+/** Makes a value on first use and keeps it. */
+function once<Value>(make: () => Value): (() => Value) & { made(): boolean } {
+  let kept: { readonly value: Value } | undefined;
+  return Object.assign(
+    () => {
+      kept ??= { value: make() };
+      return kept.value;
+    },
+    { made: () => kept !== undefined },
+  );
+}

@@ -1,0 +1,22 @@
+import type { Client } from '@temporalio/client';
+import type { Catalogue } from '../effects/catalogue.js';
+import type { RegisteredTx } from '../effects/effect.js';
+import type { Ledger } from '../ledger/ledger.js';
+import type { Logger } from '../runtime/logger.js';
+import type { Metrics } from '../runtime/metrics.js';
+import type { TemporalSettings } from '../runtime/temporal.js';
+
+/** Under this key an application carries its context; the same key in every copy of the package. */
+export const operationsContext: unique symbol = Symbol.for('onefold.operations-context');
+
+/** What operations stand on; each part is opened on first use. */
+export interface OperationsContext {
+  readonly catalogue: Catalogue;
+  readonly client: Client;
+  readonly namespace: string;
+  readonly temporal: TemporalSettings;
+  readonly taskQueue: string;
+  readonly ledger: Ledger<RegisteredTx>;
+  readonly log: Logger;
+  readonly metrics: Metrics;
+}

@@ -1,0 +1,53 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Random } from './random.js';
+import type { Part, Topology } from './topology.js';
+
+/** Counts of faults by what they hit. */
+export type Faults = Record<string, number>;
+
+/** A worker frozen longer than an attempt's timeout is a zombie when it wakes. */
+const frozenMs = 12_000;
+
+/**
+ * Hurts one part after the other, at random moments, until told to stop: kills receivers, workers, Temporal and
+ * PostgreSQL, and freezes workers in the middle of what they do. Every part is back when it resolves.
+ */
+export async function injectFaults(topology: Topology, random: Random, signal: AbortSignal): Promise<Faults> {
+  const faults: Faults = {};
+  const count = (name: string): void => {
+    faults[name] = (faults[name] ?? 0) + 1;
+  };
+  const frozen: Promise<void>[] = [];
+  let freezing: Part | undefined;
+  while (!signal.aborted) {
+    await sleep(random.whole(300, 2500), undefined, { signal }).catch(() => {});
+    if (signal.aborted) break;
+    const draw = random.next();
+    if (draw < 0.1 && !freezing) {
+      const worker = random.pick(topology.workers);
+      freezing = worker;
+      count('freeze worker');
+      frozen.push(
+        freeze(worker).finally(() => {
+          freezing = undefined;
+        }),
+      );
+      continue;
+    }
+    const group = draw < 0.45 ? topology.workers : draw < 0.75 ? topology.receivers : topology.servers;
+    const part = random.pick(group.filter((candidate) => candidate !== freezing));
+    count(`kill ${part.name.replace(/-\d$/, '')}`);
+    await part.kill();
+    await sleep(random.whole(0, 1500));
+    await part.restart();
+  }
+  await Promise.all(frozen);
+  return faults;
+}
+
+async function freeze(worker: Part): Promise<void> {
+  const pid = worker.pid();
+  process.kill(pid, 'SIGSTOP');
+  await sleep(frozenMs);
+  process.kill(pid, 'SIGCONT');
+}

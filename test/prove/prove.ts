@@ -1,0 +1,217 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { parseArgs } from 'node:util';
+import pg from 'pg';
+import { deliver, deliverOnce, type ProofEvent } from './deliver.js';
+import { type Faults, injectFaults } from './inject-faults.js';
+import { seededRandom } from './random.js';
+import { startTopology, type Topology } from './topology.js';
+
+const usage = `npm run prove -- [--seed N] [--events N] [--concurrency N]
+
+Sends events with duplicates through two receivers and two workers while receivers, workers, Temporal and PostgreSQL are
+killed at random moments, then counts. Every event that was accepted must have its effect exactly once.
+Exit code: 0 proven, 1 not proven, 2 wrong usage.`;
+
+/** Events that share a fulfilment with the one before: two events, one business identity. */
+const sharedKeyPart = 0.1;
+
+/** After the last fault everything must come to rest by itself within this time. */
+const restWithinMs = 180_000;
+
+interface Verdict {
+  readonly lost: number;
+  readonly double: number;
+  readonly open: number;
+  readonly deadLetters: number;
+  readonly stray: number;
+}
+
+function readArguments(): { seed: number; events: number; concurrency: number } {
+  try {
+    const { values } = parseArgs({
+      options: {
+        seed: { type: 'string', default: '1' },
+        events: { type: 'string', default: '500' },
+        concurrency: { type: 'string', default: '8' },
+        help: { type: 'boolean', default: false },
+      },
+    });
+    if (values.help) {
+      process.stdout.write(`${usage}\n`);
+      process.exit(0);
+    }
+    const numbers = {
+      seed: Number(values.seed),
+      events: Number(values.events),
+      concurrency: Number(values.concurrency),
+    };
+    if (Object.values(numbers).every((number) => Number.isInteger(number) && number > 0)) return numbers;
+  } catch (error) {
+    process.stderr.write(`${(error as Error).message}\n`);
+  }
+  process.stderr.write(`${usage}\n`);
+  return process.exit(2);
+}
+
+async function main(): Promise<number> {
+  const { seed, events: total, concurrency } = readArguments();
+  const random = seededRandom(seed);
+  const progress = (line: string): void => void process.stderr.write(`[prove] ${line}\n`);
+  const topology = await startTopology(progress);
+  const began = Date.now();
+  try {
+    const events = makeEvents(total, random);
+    const stopFaults = new AbortController();
+    const faulting = injectFaults(topology, random, stopFaults.signal);
+    await sendAll(events, topology, concurrency, random, progress);
+    stopFaults.abort();
+    const faults = await faulting;
+    progress('the last event was accepted and every part is back; waiting for rest');
+    const rested = await waitForRest(topology, restWithinMs, progress);
+    // Everything once more: a redelivery of what is done must run nothing.
+    for (const event of events) {
+      if (random.next() < 0.25) await deliverOnce(event, random.pick(topology.receivers).url);
+    }
+    await waitForRest(topology, 30_000, progress);
+    const verdict = await judge(topology, events);
+    report({ seed, total, events, faults, verdict, rested, seconds: (Date.now() - began) / 1000 });
+    return rested && Object.values(verdict).every((count) => count === 0) ? 0 : 1;
+  } finally {
+    await topology.stop();
+  }
+}
+
+function makeEvents(total: number, random: ReturnType<typeof seededRandom>): ProofEvent[] {
+  const events: ProofEvent[] = [];
+  for (let number = 0; number < total; number++) {
+    const before = events.at(-1);
+    const shared = before && random.next() < sharedKeyPart;
+    events.push({
+      id: `evt_${number}`,
+      fulfilment: shared ? before.fulfilment : `f_${number}`,
+      repeats: random.pick([0, 0, 1, 1, 2, 5]),
+      accepted: 0,
+      refused: 0,
+      paths: {},
+    });
+  }
+  return events;
+}
+
+async function sendAll(
+  events: readonly ProofEvent[],
+  topology: Topology,
+  concurrency: number,
+  random: ReturnType<typeof seededRandom>,
+  progress: (line: string) => void,
+): Promise<void> {
+  const urls = topology.receivers.map(({ url }) => url);
+  let next = 0;
+  const provider = async (): Promise<void> => {
+    for (let event = events[next++]; event; event = events[next++]) {
+      await deliver(event, urls, random);
+      if (next % 100 === 0) progress(`${next} of ${events.length} events`);
+    }
+  };
+  await Promise.all(Array.from({ length: concurrency }, provider));
+}
+
+async function withDatabase<Value>(topology: Topology, work: (client: pg.Client) => Promise<Value>): Promise<Value> {
+  const client = new pg.Client({ connectionString: topology.databaseUrl });
+  client.on('error', () => {});
+  await client.connect();
+  try {
+    return await work(client);
+  } finally {
+    await client.end();
+  }
+}
+
+/** @returns Whether no event was left open. */
+async function waitForRest(topology: Topology, withinMs: number, progress: (line: string) => void): Promise<boolean> {
+  const until = Date.now() + withinMs;
+  let open = -1;
+  while (Date.now() < until) {
+    open = await openWorkflows(topology);
+    if (open === 0) return true;
+    await sleep(1000);
+  }
+  progress(`${open} workflows are still open`);
+  return false;
+}
+
+/** Temporal's own count of running events: the ledger does not know those that were never planned. */
+async function openWorkflows(topology: Topology): Promise<number> {
+  const { Client, Connection } = await import('@temporalio/client');
+  const connection = await Connection.connect({ address: topology.temporalAddress });
+  try {
+    const client = new Client({ connection });
+    const { count } = await client.workflow.count("WorkflowType = 'processEvent' AND ExecutionStatus = 'Running'");
+    return count;
+  } finally {
+    await connection.close();
+  }
+}
+
+async function judge(topology: Topology, events: readonly ProofEvent[]): Promise<Verdict> {
+  return withDatabase(topology, async (client) => {
+    const shipments = await client.query<{ fulfilment: string; count: number }>(
+      'SELECT fulfilment, count(*)::int AS count FROM proof.shipments GROUP BY fulfilment',
+    );
+    const states = await client.query<{ event_id: string; state: string }>(
+      'SELECT event_id, state FROM onefold.events',
+    );
+    const letters = await client.query<{ count: number }>(
+      'SELECT count(*)::int AS count FROM onefold.dead_letters WHERE closed_at IS NULL',
+    );
+    const shipped = new Map(shipments.rows.map(({ fulfilment, count }) => [fulfilment, count]));
+    const stateOf = new Map(states.rows.map(({ event_id, state }) => [event_id, state]));
+    const wanted = new Set(events.map(({ fulfilment }) => fulfilment));
+    return {
+      lost: [...wanted].filter((fulfilment) => !shipped.has(fulfilment)).length,
+      double: [...shipped.values()].filter((count) => count > 1).length,
+      stray: [...shipped.keys()].filter((fulfilment) => !wanted.has(fulfilment)).length,
+      open: events.filter(({ id }) => stateOf.get(id) !== 'done').length,
+      deadLetters: letters.rows[0]?.count ?? 0,
+    };
+  });
+}
+
+function report(run: {
+  readonly seed: number;
+  readonly total: number;
+  readonly events: readonly ProofEvent[];
+  readonly faults: Faults;
+  readonly verdict: Verdict;
+  readonly rested: boolean;
+  readonly seconds: number;
+}): void {
+  const paths: Record<string, number> = {};
+  for (const event of run.events) {
+    for (const [path, count] of Object.entries(event.paths)) paths[path] = (paths[path] ?? 0) + count;
+  }
+  const { verdict } = run;
+  const sum = (counts: Record<string, number>): number =>
+    Object.values(counts).reduce((total, count) => total + count, 0);
+  const list = (counts: Record<string, number>): string =>
+    Object.entries(counts)
+      .sort(([left], [right]) => left.localeCompare(right))
+      .map(([name, count]) => `${name} ${count}`)
+      .join(', ');
+  const proven = run.rested && Object.values(verdict).every((count) => count === 0);
+  process.stdout.write(
+    [
+      `seed         ${run.seed}`,
+      `faults       ${sum(run.faults)}: ${list(run.faults)}`,
+      `events       ${run.total}, with ${new Set(run.events.map(({ fulfilment }) => fulfilment)).size} business identities`,
+      `deliveries   ${sum(paths)}: ${list(paths)}`,
+      `effects lost ${verdict.lost}, double ${verdict.double}, stray ${verdict.stray}`,
+      `left behind  events not done ${verdict.open}, dead letters ${verdict.deadLetters}, workflows at rest: ${run.rested ? 'yes' : 'no'}`,
+      `time         ${run.seconds.toFixed(0)} s`,
+      `verdict      ${proven ? 'PROVEN: every accepted event has its effect exactly once' : 'NOT PROVEN'}`,
+      '',
+    ].join('\n'),
+  );
+}
+
+process.exit(await main());
