@@ -1,5 +1,6 @@
 import type { Logger } from '../runtime/logger.js';
 import type { Metrics } from '../runtime/metrics.js';
+import { within } from '../runtime/within.js';
 import type { Ledger } from './ledger.js';
 import type { SchemaName } from './schema-name.js';
 
@@ -22,9 +23,9 @@ export interface DeliveryRow {
 export interface DeliveryRecorder {
   /** Takes a row; never waits, never throws. */
   record(row: DeliveryRow): void;
-  /** Resolves when every row taken so far is written or counted as lost. */
+  /** Resolves when every row taken so far is written or counted as lost, or after 5 seconds. */
   flush(): Promise<void>;
-  /** Flushes; rows that come later are counted as lost. */
+  /** Flushes; what is not written then, and whatever comes later, is counted as lost. */
   close(): Promise<void>;
 }
 
@@ -41,7 +42,9 @@ const anonymousRowsPerMinute = 100;
 /** Pauses before the further tries of a batch, ms; after them it is dropped. */
 const retryPausesMs = [100, 500, 2_000];
 /** One try of a batch, ms: a database that accepts and never answers must not hold a connection for ever. */
-const batchTimeoutMs = 5_000;
+const batchTimeoutMs = 3_000;
+/** A process that goes does not wait longer for its evidence, ms. */
+const flushLimitMs = 5_000;
 
 /** What the recorder needs. */
 export interface DeliveryRecorderDependencies {
@@ -57,6 +60,8 @@ export function createDeliveryRecorder(deps: DeliveryRecorderDependencies): Deli
   let timer: NodeJS.Timeout | undefined;
   let draining: Promise<void> | undefined;
   let closed = false;
+  let abandoned = false;
+  let writing = 0;
   let lostSinceWarning = 0;
   const mayRecord = createAnonymousCap();
 
@@ -74,7 +79,8 @@ export function createDeliveryRecorder(deps: DeliveryRecorderDependencies): Deli
         return;
       } catch (error) {
         const pauseMs = retryPausesMs[tries];
-        if (pauseMs === undefined) {
+        if (abandoned) return;
+        if (pauseMs === undefined || closed) {
           lose(rows.length);
           log.warn({ rows: rows.length, reason: errorName(error) }, 'deliveries.not_written');
           return;
@@ -91,13 +97,22 @@ export function createDeliveryRecorder(deps: DeliveryRecorderDependencies): Deli
       while (buffer.length > 0) {
         const rows = buffer.slice(0, batchRows);
         buffer = buffer.slice(batchRows);
+        writing = rows.length;
         await writeBatch(rows);
+        writing = 0;
       }
     })().finally(() => {
       draining = undefined;
     });
     return draining;
   };
+
+  /** @returns Whether all is written or given up in time. */
+  const flush = (): Promise<boolean> =>
+    within(flushLimitMs, drain(), () => new Error('too slow')).then(
+      () => true,
+      () => false,
+    );
 
   return {
     record(row) {
@@ -108,10 +123,15 @@ export function createDeliveryRecorder(deps: DeliveryRecorderDependencies): Deli
       if (buffer.length >= batchRows) void drain();
       else timer ??= setTimeout(() => void drain(), batchDelayMs);
     },
-    flush: drain,
-    close() {
+    async flush() {
+      await flush();
+    },
+    async close() {
       closed = true;
-      return drain();
+      if (await flush()) return;
+      abandoned = true;
+      lose(writing + buffer.length);
+      buffer = [];
     },
   };
 }
@@ -134,20 +154,20 @@ function createAnonymousCap(): (row: DeliveryRow) => boolean {
 }
 
 async function insertDeliveries({ database, schema }: Ledger, rows: readonly DeliveryRow[]): Promise<void> {
-  await database.transaction(
+  const columns = [
+    rows.map((row) => row.tenant),
+    rows.map((row) => row.source),
+    rows.map((row) => row.eventKey),
+    rows.map((row) => row.path),
+    rows.map((row) => row.code),
+    rows.map((row) => row.status),
+    rows.map((row) => row.digest),
+    rows.map((row) => row.bodyDiffers),
+    rows.map((row) => row.receivedAt.toISOString()),
+  ];
+  const inserted = database.transaction(
     async (_tx, sql) => {
-      await sql(insertStatement(schema), [
-        rows.map((row) => row.tenant),
-        rows.map((row) => row.source),
-        rows.map((row) => row.eventKey),
-        rows.map((row) => row.path),
-        rows.map((row) => row.code),
-        rows.map((row) => row.status),
-        rows.map((row) => row.digest),
-        rows.map((row) => row.bodyDiffers),
-        rows.map((row) => row.receivedAt.toISOString()),
-        rowsPerEvent,
-      ]);
+      await sql(insertStatement(schema), [...columns, rowsPerEvent]);
     },
     {
       statementTimeoutMs: batchTimeoutMs,
@@ -156,6 +176,8 @@ async function insertDeliveries({ database, schema }: Ledger, rows: readonly Del
       signal: AbortSignal.timeout(batchTimeoutMs),
     },
   );
+  // Waiting for a connection heeds no signal.
+  await within(batchTimeoutMs, inserted, () => new Error('PostgreSQL did not answer in time'));
 }
 
 /** One INSERT for all rows; each event's rows are counted once, and its rows beyond the cap left out. */

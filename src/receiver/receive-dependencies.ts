@@ -1,0 +1,27 @@
+import type { Client } from '@temporalio/client';
+import type { Effect } from '../effects/effect.js';
+import type { Ledger } from '../ledger/ledger.js';
+import type { Logger } from '../runtime/logger.js';
+import type { Metrics } from '../runtime/metrics.js';
+import type { Source } from '../sources/define-source.js';
+import type { BacklogWatch } from './backlog-watch.js';
+import type { RegisteredAttributes } from './registered-attributes.js';
+import type { TokenBucket } from './token-bucket.js';
+
+/** What the steps of receiving a delivery need. */
+export interface ReceiveDependencies {
+  readonly sources: ReadonlyMap<string, Source>;
+  readonly effects: readonly Effect[];
+  readonly client: Client;
+  readonly taskQueue: string;
+  readonly ledger: Ledger;
+  readonly log: Logger;
+  readonly metrics: Metrics;
+  readonly attributes: RegisteredAttributes;
+  readonly backlog: BacklogWatch;
+  /** One bucket per source that has a rate limit, by its name. */
+  readonly buckets: ReadonlyMap<string, TokenBucket>;
+  readonly isDraining: () => boolean;
+  /** Bounds the requests that wait for an outcome; a taken place is given back. */
+  readonly waitingPlaces: { take(): boolean; giveBack(): void };
+}

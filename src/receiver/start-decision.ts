@@ -1,0 +1,168 @@
+import {
+  type Client,
+  WorkflowExecutionAlreadyStartedError,
+  type WorkflowExecutionDescription,
+  WorkflowNotFoundError,
+} from '@temporalio/client';
+import { defineSearchAttributeKey, type SearchAttributePair } from '@temporalio/common';
+import { utf8Bytes } from '../identity/encode-segment.js';
+import type { EventKey } from '../identity/event-identity.js';
+import { sha256 } from '../runtime/sha256.js';
+import {
+  type EventMemo,
+  type ProcessEventInput,
+  type ProcessEventResult,
+  searchAttributeNames,
+  workflowNames,
+} from '../workflows/contract.js';
+
+/** What a start is made of. */
+export interface EventStart {
+  readonly eventKey: EventKey;
+  /** `source/event-id`, for people. */
+  readonly event: string;
+  readonly input: ProcessEventInput;
+  readonly taskQueue: string;
+  /** Search attributes that are registered; no other may be named. */
+  readonly registered: ReadonlySet<string>;
+  /** Do not start again what failed with another body. */
+  readonly refuseOtherBody: boolean;
+}
+
+/** What one delivery is to its event. */
+export interface StartDecision {
+  readonly path: 'first_run' | 'retry_after_failure' | 'duplicate_done' | 'in_progress_elsewhere';
+  /** The run that was started, or that was found. Stale after a reset: events are addressed by their key. */
+  readonly runId: string;
+  /** This delivery started the run. False on `retry_after_failure` only where another body was refused. */
+  readonly started: boolean;
+  /** The event is recorded with another body than this one. */
+  readonly bodyDiffers: boolean;
+}
+
+type ProcessEvent = (input: ProcessEventInput) => Promise<ProcessEventResult>;
+
+/** Ends after which a new delivery may run the event again: everything closed but not completed. */
+const failedStatuses: ReadonlySet<string> = new Set(['FAILED', 'CANCELLED', 'TERMINATED', 'TIMED_OUT']);
+
+/**
+ * Records an event, or says what it already is. The engine decides by the uniqueness of the workflow ID, so that of any
+ * number of parallel deliveries exactly one starts each run; nothing is read before it is written.
+ *
+ * Refused as a duplicate, it asks what stands there: completed and running are answers, anything else closed is started
+ * again with a policy that only succeeds while that is still so. Where the run vanished meanwhile (its retention ended)
+ * it begins anew. Each round is a call, so the deadline that the caller sets around this bounds the rounds.
+ *
+ * @throws {ServiceError} What Temporal answered, see `startRefusal`.
+ */
+export async function decideStart(client: Client, start: EventStart): Promise<StartDecision> {
+  let reuse: 'REJECT_DUPLICATE' | 'ALLOW_DUPLICATE_FAILED_ONLY' = 'REJECT_DUPLICATE';
+  let bodyDiffers = false;
+  for (;;) {
+    const runId = await tryStart(client, start, reuse);
+    if (runId !== undefined) {
+      const path = reuse === 'REJECT_DUPLICATE' ? 'first_run' : 'retry_after_failure';
+      return { path, runId, started: true, bodyDiffers };
+    }
+    const found = await describe(client, start.eventKey);
+    if (!found) {
+      reuse = 'REJECT_DUPLICATE';
+      bodyDiffers = false;
+      continue;
+    }
+    bodyDiffers = differs(found, start.input.digest);
+    const seen = { runId: found.runId, started: false, bodyDiffers };
+    if (found.status.name === 'COMPLETED') return { path: 'duplicate_done', ...seen };
+    if (!failedStatuses.has(found.status.name)) return { path: 'in_progress_elsewhere', ...seen };
+    // Another delivery won the new run, which has failed again by now; this one does not begin a third.
+    if (reuse === 'ALLOW_DUPLICATE_FAILED_ONLY') return { path: 'in_progress_elsewhere', ...seen };
+    if (bodyDiffers && start.refuseOtherBody) return { path: 'retry_after_failure', ...seen };
+    reuse = 'ALLOW_DUPLICATE_FAILED_ONLY';
+  }
+}
+
+/** @returns The run's id, or undefined where the policy refused. */
+async function tryStart(
+  client: Client,
+  start: EventStart,
+  reuse: 'REJECT_DUPLICATE' | 'ALLOW_DUPLICATE_FAILED_ONLY',
+): Promise<string | undefined> {
+  const { input } = start;
+  const memo: EventMemo = { digest: input.digest, id: input.id, type: input.type, receivedAt: input.receivedAt };
+  try {
+    // No execution or run timeout: a run that the server closes runs none of our code and is lost to its owner.
+    const handle = await client.workflow.start<ProcessEvent>(workflowNames.processEvent, {
+      workflowId: start.eventKey,
+      workflowIdReusePolicy: reuse,
+      workflowIdConflictPolicy: 'FAIL',
+      taskQueue: start.taskQueue,
+      args: [input],
+      memo: { ...memo },
+      typedSearchAttributes: searchAttributes(start),
+      staticSummary: cut(`${start.event} · ${input.type}`, summaryBytes),
+      staticDetails: details(start),
+    });
+    return handle.firstExecutionRunId;
+  } catch (error) {
+    if (error instanceof WorkflowExecutionAlreadyStartedError) return undefined;
+    throw error;
+  }
+}
+
+async function describe(client: Client, eventKey: string): Promise<WorkflowExecutionDescription | undefined> {
+  try {
+    return await client.workflow.getHandle(eventKey).describe();
+  } catch (error) {
+    if (error instanceof WorkflowNotFoundError) return undefined;
+    throw error;
+  }
+}
+
+/** A run without our memo was started by hand; nothing is known of its body. */
+function differs(found: WorkflowExecutionDescription, digest: string): boolean {
+  const recorded = found.memo?.digest;
+  return typeof recorded === 'string' && recorded !== digest;
+}
+
+function searchAttributes(start: EventStart): SearchAttributePair[] {
+  const values = [
+    [searchAttributeNames.source, start.input.source],
+    [searchAttributeNames.type, start.input.type],
+  ] as const;
+  return values
+    .filter(([name]) => start.registered.has(name))
+    .map(([name, value]) => ({ key: defineSearchAttributeKey(name, 'KEYWORD'), value: indexed(value) }));
+}
+
+/** Temporal takes 2,048 bytes of a value, and a PostgreSQL-backed server's index holds 255. */
+const indexedBytes = 255;
+/** The Web UI shows one line. */
+const summaryBytes = 200;
+
+/** A value for an index: itself, or a prefix and a hash, so that long values stay distinct. */
+function indexed(value: string): string {
+  return utf8Bytes(value) <= indexedBytes ? value : `${cut(value, indexedBytes - 17)}~${sha256(value).slice(0, 16)}`;
+}
+
+/** The longest prefix of whole characters within a number of bytes. */
+function cut(text: string, bytes: number): string {
+  if (utf8Bytes(text) <= bytes) return text;
+  let kept = '';
+  let size = 0;
+  for (const char of text) {
+    size += utf8Bytes(char);
+    if (size > bytes) break;
+    kept += char;
+  }
+  return kept;
+}
+
+function details({ input }: EventStart): string {
+  return [
+    `received ${input.receivedAt}`,
+    `effects ${cut(input.effects.join(', '), 1_000)}`,
+    `digest ${input.digest.slice(0, 16)}`,
+    ...(input.tenant === '' ? [] : [`tenant ${cut(input.tenant, 200)}`]),
+    ...('stored' in input.payload ? ['body stored in the ledger'] : []),
+  ].join('\n\n');
+}
