@@ -1,0 +1,75 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { createOnefold, fromEnv, github, NotDoneError, standardWebhooks, types } from 'onefold';
+import { z } from 'zod';
+
+// Real secrets come from the environment; these two are for trying it out and sign nothing outside this folder.
+process.env.SHOP_WEBHOOK_SECRETS ??= 'whsec_b25lZm9sZC1leGFtcGxlLXNlY3JldC1rZXktMDE=';
+process.env.GITHUB_WEBHOOK_SECRETS ??= 'onefold-example-github-secret';
+
+const Items = z.array(z.object({ sku: z.string(), quantity: z.number().int().positive() }));
+
+/** An order may be fulfilled in several parts, and each of them is shipped once. */
+const OrderPaid = z.object({ order: z.string(), fulfilment: z.string(), items: Items });
+
+const StockArrived = z.object({ delivery: z.string(), items: Items });
+
+const shop = standardWebhooks('shop', {
+  secrets: fromEnv('SHOP_WEBHOOK_SECRETS'),
+  events: { 'order.paid': OrderPaid, 'stock.arrived': StockArrived },
+});
+
+const hub = github('github', {
+  secrets: fromEnv('GITHUB_WEBHOOK_SECRETS'),
+  events: { 'issues.opened': types<{ issue: { id: number; title: string }; repository: { full_name: string } }>() },
+});
+
+/** One shipment per fulfilment, however often and under however many events it is asked for. */
+const shipOrder = shop.effect('ship-order', {
+  on: 'order.paid',
+  businessKey: (event) => `shipment:${event.data.fulfilment}`,
+  retry: { initialInterval: '2 seconds', maximumInterval: '1 minute' },
+  commit: async ({ event, tx }) => {
+    for (const { sku, quantity } of event.data.items) {
+      const taken = await tx.query('UPDATE shop.stock SET quantity = quantity - $2 WHERE sku = $1 AND quantity >= $2', [
+        sku,
+        quantity,
+      ]);
+      if (taken.rowCount === 0) throw new NotDoneError(`${sku} is out of stock`);
+    }
+    const { rows } = await tx.query('INSERT INTO shop.shipments (fulfilment, order_id) VALUES ($1, $2) RETURNING id', [
+      event.data.fulfilment,
+      event.data.order,
+    ]);
+    // Leaves time to kill the process in mid-transaction; see the tour in the README.
+    await sleep(Number(process.env.EXAMPLE_PAUSE_MS ?? 0));
+    return { shipment: `shp_${rows[0]?.id}` };
+  },
+});
+
+const restock = shop.effect('restock', {
+  on: 'stock.arrived',
+  businessKey: (event) => `delivery:${event.data.delivery}`,
+  commit: async ({ event, tx }) => {
+    for (const { sku, quantity } of event.data.items) {
+      await tx.query(
+        `INSERT INTO shop.stock AS s (sku, quantity) VALUES ($1, $2)
+         ON CONFLICT (sku) DO UPDATE SET quantity = s.quantity + EXCLUDED.quantity`,
+        [sku, quantity],
+      );
+    }
+  },
+});
+
+const triageIssue = hub.effect('triage-issue', {
+  on: 'issues.opened',
+  businessKey: (event) => `issue:${event.data.issue.id}`,
+  commit: async ({ event, tx }) => {
+    await tx.query('INSERT INTO shop.triage (issue_id, repository, title) VALUES ($1, $2, $3)', [
+      event.data.issue.id,
+      event.data.repository.full_name,
+      event.data.issue.title,
+    ]);
+  },
+});
+
+export const onefold = createOnefold({ sources: [shop, hub], effects: [shipOrder, restock, triageIssue] });

@@ -1,0 +1,254 @@
+import { userInfo } from 'node:os';
+import { createInterface } from 'node:readline/promises';
+import { Command, InvalidArgumentError } from 'commander';
+import { OnefoldError } from '../errors.js';
+import { migrateLedger } from '../ledger/migrate.js';
+import { operationsContext, withLog } from '../operations/context.js';
+import { type ReplayOptions, type ReplayOutcome, replayEvent } from '../operations/replay-event.js';
+import { durationMs } from '../runtime/duration.js';
+import { portNumber, readEnvironment } from '../runtime/environment.js';
+import { createLogger } from '../runtime/logger.js';
+import { loadConfig } from './load-config.js';
+import { type ProcessOptions, runProcesses } from './run-processes.js';
+import { sendDeliveries } from './send-deliveries.js';
+
+const configOption = ['--config <file>', 'module that exports `onefold` (ONEFOLD_CONFIG; default onefold.ts)'] as const;
+
+/** Turns what a check throws into commander's own complaint, which names the option and exits with 2. */
+function checked<Value>(read: (text: string) => Value): (text: string) => Value {
+  return (text) => {
+    try {
+      return read(text);
+    } catch (error) {
+      throw new InvalidArgumentError((error as Error).message);
+    }
+  };
+}
+
+const port = checked((text) => portNumber(text, 'port'));
+
+function wholeNumber(least: number, most: number): (text: string) => number {
+  return checked((text) => {
+    const value = Number(text);
+    if (Number.isInteger(value) && value >= least && value <= most) return value;
+    throw new Error(`expected a whole number from ${least} to ${most}`);
+  });
+}
+
+function duration(name: string): (text: string) => number {
+  return checked((text) => durationMs(text, name));
+}
+
+function processCommand(name: string, description: string, parts: { receiver: boolean; worker: boolean }): Command {
+  const command = new Command(name).description(description).option(...configOption);
+  if (parts.receiver) {
+    command
+      .option('--host <address>', 'address to listen on (ONEFOLD_HOST; default 0.0.0.0)')
+      .option('--port <number>', 'port to listen on, 0 for any (ONEFOLD_PORT; default 8080)', port);
+  }
+  if (parts.worker) {
+    command.option(
+      '--concurrency <number>',
+      'first attempts at once, and later ones beside them; the pool needs twice as many connections (default 15)',
+      wholeNumber(1, 1000),
+    );
+    command.option(
+      '--grace <duration>',
+      'how long a stopping worker lets running attempts end before it tells them to (default 10 seconds); ' +
+        'it gives up on one that ignores that 15 seconds later',
+      duration('grace'),
+    );
+  }
+  return command.action(async ({ config, ...options }: ProcessOptions & { config?: string }) => {
+    const onefold = await loadConfig(config ?? readEnvironment().config);
+    process.exit(await runProcesses(onefold, parts, options));
+  });
+}
+
+/** `onefold receiver` */
+export function receiverCommand(): Command {
+  return processCommand('receiver', 'Receive webhooks: verify, identify, hand to Temporal, answer.', {
+    receiver: true,
+    worker: false,
+  });
+}
+
+/** `onefold worker` */
+export function workerCommand(): Command {
+  return processCommand('worker', 'Carry events: plan them, run their effects, record what happened.', {
+    receiver: false,
+    worker: true,
+  });
+}
+
+/** `onefold run` */
+export function runCommand(): Command {
+  return processCommand('run', 'Receiver and worker in one process.', { receiver: true, worker: true });
+}
+
+/** `onefold migrate` */
+export function migrateCommand(): Command {
+  return new Command('migrate')
+    .description('Bring the ledger in PostgreSQL up to this version. Safe to run from several processes at once.')
+    .option('--schema <name>', "the ledger's schema (ONEFOLD_SCHEMA; default onefold)")
+    .action(async (options: { schema?: string }) => {
+      const environment = readEnvironment();
+      if (environment.databaseUrl === undefined) {
+        throw new OnefoldError(
+          'config_missing',
+          'DATABASE_URL is not set: name the database that the effects write to',
+        );
+      }
+      const schema = options.schema ?? environment.schema;
+      const applied = await migrateLedger({
+        connectionString: environment.databaseUrl,
+        ...(schema === undefined ? {} : { schema }),
+        onProgress: (line) => void process.stdout.write(`${line}\n`),
+      });
+      process.stdout.write(applied.length === 0 ? 'the ledger is up to date\n' : `${applied.length} applied\n`);
+    });
+}
+
+interface SendFlags {
+  readonly config?: string;
+  readonly source: string;
+  readonly url?: string;
+  readonly id?: string;
+  readonly type?: string;
+  readonly times: number;
+  readonly concurrency: number;
+  readonly every: number;
+}
+
+/** `onefold send` */
+export function sendCommand(): Command {
+  return new Command('send')
+    .description('Send a payload to a receiver as the provider would: signed, under one identity, as often as asked.')
+    .argument('<file>', 'JSON file, or - for standard input')
+    .requiredOption('--source <name>', 'the source that signs it')
+    .option(...configOption)
+    .option('--url <url>', "the receiver's URL of the source (default http://127.0.0.1:8080/webhooks/<source>)")
+    .option('--id <id>', "event id (default: the body's own id, else one made from the body)")
+    .option('--type <type>', "event type (default: the body's own, else the file's name, such as issues.opened.json)")
+    .option('--times <n>', 'deliveries of the same event', wholeNumber(1, 100_000), 1)
+    .option('--concurrency <n>', 'how many of them at once', wholeNumber(1, 1000), 1)
+    .option('--every <duration>', 'pause between deliveries', duration('every'), 1000)
+    .action(async (file: string, flags: SendFlags) => {
+      const environment = readEnvironment();
+      const onefold = await loadConfig(flags.config ?? environment.config);
+      const source = onefold.catalogue.source(flags.source);
+      if (!source) {
+        const names = onefold.catalogue.sources.map(({ name }) => name).join(', ');
+        throw new OnefoldError('unknown_source', `no source '${flags.source}' in the configuration; it has ${names}`);
+      }
+      const url = flags.url ?? `http://127.0.0.1:${environment.port ?? 8080}/webhooks/${source.name}`;
+      let refused = 0;
+      await sendDeliveries(
+        {
+          file,
+          source,
+          url,
+          times: flags.times,
+          concurrency: flags.concurrency,
+          everyMs: flags.every,
+          ...(flags.id === undefined ? {} : { id: flags.id }),
+          ...(flags.type === undefined ? {} : { type: flags.type }),
+        },
+        ({ status, path, body, ms }) => {
+          if (status >= 400) refused += 1;
+          process.stdout.write(`${status} ${path ?? '-'} ${Math.round(ms)} ms ${body}\n`);
+        },
+      );
+      await onefold.close();
+      if (refused > 0) process.exitCode = 1;
+    });
+}
+
+interface ReplayFlags {
+  readonly config?: string;
+  readonly tenant?: string;
+  readonly reason: string;
+  readonly by?: string;
+  readonly act?: string;
+  readonly dryRun?: boolean;
+  readonly yes?: boolean;
+  readonly json?: boolean;
+}
+
+/** `onefold replay` */
+export function replayCommand(): Command {
+  return new Command('replay')
+    .description(
+      'Run a dead-lettered, abandoned, terminated or cancelled event again. What is done stays done; the rest is performed. ' +
+        'Shows the business state first and asks.',
+    )
+    .argument('<event>', 'source/event-id, or the workflow ID')
+    .requiredOption('--reason <text>', 'why; recorded')
+    .option('--by <name>', 'who asks for it; recorded (default: the user of this process)')
+    .option('--tenant <name>', 'tenant of the event')
+    .option('--act <id>', 'identity of this wish: repeating a command with the same one is harmless')
+    .option('--dry-run', 'show what would be done and change nothing')
+    .option('--yes', 'do not ask')
+    .option('--json', 'print the outcome as JSON')
+    .option(...configOption)
+    .action(async (event: string, flags: ReplayFlags) => {
+      const { config, logLevel } = readEnvironment();
+      const onefold = await loadConfig(flags.config ?? config);
+      // Standard output is the answer's; the line that says who replayed belongs to the log all the same.
+      const log = createLogger({ process: 'replay', toStderr: true, ...(logLevel ? { level: logLevel } : {}) });
+      const context = withLog(onefold[operationsContext], log);
+      const options: ReplayOptions = {
+        by: flags.by ?? userInfo().username,
+        reason: flags.reason,
+        ...(flags.tenant === undefined ? {} : { tenant: flags.tenant }),
+        ...(flags.act === undefined ? {} : { id: flags.act }),
+      };
+      const look = (): Promise<ReplayOutcome> => replayEvent(context, event, { ...options, dryRun: true });
+      try {
+        if (flags.dryRun) {
+          const seen = await look();
+          process.stdout.write(flags.json ? `${JSON.stringify(seen)}\n` : describeReplay(seen));
+          return;
+        }
+        if (!flags.yes) {
+          process.stderr.write(describeReplay(await look()));
+          if (!(await confirmed('Replay it?'))) {
+            process.stderr.write('nothing was changed\n');
+            process.exitCode = 1;
+            return;
+          }
+        }
+        const outcome = await replayEvent(context, event, options);
+        process.stdout.write(flags.json ? `${JSON.stringify(outcome)}\n` : `${sentence(outcome)}\n`);
+        if (outcome.outcome === 'lost_race') process.exitCode = 1;
+      } finally {
+        await onefold.close();
+      }
+    });
+}
+
+function describeReplay(outcome: ReplayOutcome): string {
+  const { state, steps } = outcome;
+  const lines = steps.map(({ effect, businessKey, action, because }) => {
+    return `  ${action.padEnd(7)} ${effect} ${businessKey ?? '(not planned yet)'}: ${because}`;
+  });
+  return `${outcome.event}: ${state.ledger} in the ledger, ${state.temporal} in Temporal\n${lines.join('\n')}\n`;
+}
+
+function sentence({ event, outcome, runId, id }: ReplayOutcome): string {
+  if (outcome === 'started') return `${event}: replayed as run ${runId} (act ${id})`;
+  if (outcome === 'nothing_to_do') return `${event}: nothing to do, every effect is done (act ${id})`;
+  return `${event}: another run was started meanwhile, and carries it (act ${id})`;
+}
+
+async function confirmed(question: string): Promise<boolean> {
+  if (!process.stdin.isTTY) {
+    throw new OnefoldError('replay_refused', 'nobody is there to ask: add --yes, or --dry-run to look only');
+  }
+  const lines = createInterface({ input: process.stdin, output: process.stderr });
+  try {
+    return /^y(es)?$/i.test((await lines.question(`${question} [y/N] `)).trim());
+  } finally {
+    lines.close();
+  }
+}

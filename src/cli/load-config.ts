@@ -1,0 +1,50 @@
+import { existsSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { OnefoldError } from '../errors.js';
+import type { Onefold } from '../onefold.js';
+import { operationsContext } from '../operations/context.js';
+
+/** Where the configuration is looked for when nobody says. */
+const configNames = ['onefold.ts', 'onefold.mts', 'onefold.js', 'onefold.mjs'];
+
+/**
+ * Finds the module that exports `onefold`.
+ *
+ * @param given A path, from the option or the environment; undefined to look in the working folder.
+ * @throws {OnefoldError} `config_missing` when there is none.
+ */
+export function findConfig(given: string | undefined): string {
+  const found = (given === undefined ? configNames : [given]).find((name) => existsSync(name));
+  if (found !== undefined) return resolve(found);
+  throw new OnefoldError(
+    'config_missing',
+    given === undefined
+      ? `no ${configNames[0]} in ${process.cwd()}. Name the module that exports \`onefold\` by --config or ONEFOLD_CONFIG.`
+      : `no configuration at ${resolve(given)}. Correct --config or ONEFOLD_CONFIG.`,
+  );
+}
+
+/**
+ * Loads the user's module; TypeScript is read as it is.
+ *
+ * @throws {OnefoldError} `config_invalid` when it exports no `onefold`; whatever the module itself throws.
+ */
+export async function loadConfig(given: string | undefined): Promise<Onefold> {
+  const file = findConfig(given);
+  if (/\.[mc]?ts$/.test(file) && !import.meta.url.endsWith('.ts')) {
+    const { register } = await import('tsx/esm/api');
+    // The user's path aliases are for their compiler; an alias of this package would load a second copy of it.
+    register({ tsconfig: false });
+  }
+  const module = (await import(pathToFileURL(file).href)) as { readonly onefold?: unknown };
+  if (isOnefold(module.onefold)) return module.onefold;
+  throw new OnefoldError(
+    'config_invalid',
+    `${file} does not export \`onefold\`: write \`export const onefold = createOnefold({ … })\``,
+  );
+}
+
+function isOnefold(value: unknown): value is Onefold {
+  return typeof value === 'object' && value !== null && operationsContext in value;
+}
