@@ -9,7 +9,13 @@ export default defineConfig({
     projects: [
       {
         resolve: { alias },
-        test: { name: 'unit', include: ['test/**/*.test.ts'], exclude: ['test/**/*.live.test.ts'], pool: 'forks' },
+        test: {
+          name: 'unit',
+          include: ['test/**/*.test.ts'],
+          exclude: ['test/**/*.live.test.ts'],
+          pool: 'forks',
+          sequence: { groupOrder: 0 },
+        },
       },
       {
         resolve: { alias },
@@ -18,7 +24,9 @@ export default defineConfig({
           include: ['test/**/*.live.test.ts'],
           globalSetup: ['test/setup/servers.ts'],
           pool: 'forks',
+          // Each file drives servers of its own or a worker; more at once only makes them slow. After the quick ones.
           maxWorkers: 2,
+          sequence: { groupOrder: 1 },
           testTimeout: 60_000,
           hookTimeout: 60_000,
         },

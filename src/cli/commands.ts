@@ -126,7 +126,7 @@ export function sendCommand(): Command {
     .description('Send a payload to a receiver as the provider would: signed, under one identity, as often as asked.')
     .argument('<file>', 'JSON file, or - for standard input')
     .requiredOption('--source <name>', 'the source that signs it')
-    .option(...configOption)
+    .option('--config <file>', `${configOption[1].replace(/\)$/, '')}, here or above the file)`)
     .option('--url <url>', "the receiver's URL of the source (default http://127.0.0.1:8080/webhooks/<source>)")
     .option('--id <id>', "event id (default: the body's own id, else one made from the body)")
     .option('--type <type>', "event type (default: the body's own, else the file's name, such as issues.opened.json)")
@@ -135,7 +135,7 @@ export function sendCommand(): Command {
     .option('--every <duration>', 'pause between deliveries', duration('every'), 1000)
     .action(async (file: string, flags: SendFlags) => {
       const environment = readEnvironment();
-      const onefold = await loadConfig(flags.config ?? environment.config);
+      const onefold = await loadConfig(flags.config ?? environment.config, file === '-' ? undefined : file);
       const source = onefold.catalogue.source(flags.source);
       if (!source) {
         const names = onefold.catalogue.sources.map(({ name }) => name).join(', ');

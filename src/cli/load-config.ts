@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { resolve } from 'node:path';
+import { dirname, join, relative, resolve, sep } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { OnefoldError } from '../errors.js';
 import type { Onefold } from '../onefold.js';
@@ -12,10 +12,12 @@ const configNames = ['onefold.ts', 'onefold.mts', 'onefold.js', 'onefold.mjs'];
  * Finds the module that exports `onefold`.
  *
  * @param given A path, from the option or the environment; undefined to look in the working folder.
+ * @param near A file whose own folder and those above it are looked in next, up to the working folder.
  * @throws {OnefoldError} `config_missing` when there is none.
  */
-export function findConfig(given: string | undefined): string {
-  const found = (given === undefined ? configNames : [given]).find((name) => existsSync(name));
+export function findConfig(given: string | undefined, near?: string): string {
+  const wanted = given === undefined ? ['.', ...foldersOf(near)].flatMap(inFolder) : [given];
+  const found = wanted.find((name) => existsSync(name));
   if (found !== undefined) return resolve(found);
   throw new OnefoldError(
     'config_missing',
@@ -25,13 +27,25 @@ export function findConfig(given: string | undefined): string {
   );
 }
 
+function inFolder(folder: string): string[] {
+  return configNames.map((name) => join(folder, name));
+}
+
+/** A file's folder and those above it, as long as they lie in the working folder. */
+function foldersOf(file: string | undefined): string[] {
+  if (file === undefined) return [];
+  const parts = relative('.', dirname(resolve(file))).split(sep);
+  if (parts[0] === '..' || parts[0] === '') return [];
+  return parts.map((_, index) => join(...parts.slice(0, parts.length - index)));
+}
+
 /**
  * Loads the user's module; TypeScript is read as it is.
  *
  * @throws {OnefoldError} `config_invalid` when it exports no `onefold`; whatever the module itself throws.
  */
-export async function loadConfig(given: string | undefined): Promise<Onefold> {
-  const file = findConfig(given);
+export async function loadConfig(given: string | undefined, near?: string): Promise<Onefold> {
+  const file = findConfig(given, near);
   if (/\.[mc]?ts$/.test(file) && !import.meta.url.endsWith('.ts')) {
     const { register } = await import('tsx/esm/api');
     // The user's path aliases are for their compiler; an alias of this package would load a second copy of it.
