@@ -15,7 +15,8 @@ import { runCommand } from './run-command.js';
 import { type ServerProcess, startServerProcess } from './server-process.js';
 
 /** Superuser and database of the embedded server. */
-const userName = 'onefold';
+/** Not the name of the ledger's schema: PostgreSQL puts a user's unqualified tables into a schema of the user's name. */
+const userName = 'developer';
 const databaseName = 'onefold';
 
 const initTimeoutMs = 120_000;
