@@ -14,8 +14,10 @@ import type { Progress } from './progress.js';
 import { runCommand } from './run-command.js';
 import { type ServerProcess, startServerProcess } from './server-process.js';
 
-/** Superuser and database of the embedded server. */
-/** Not the name of the ledger's schema: PostgreSQL puts a user's unqualified tables into a schema of the user's name. */
+/**
+ * Superuser and database of the embedded server. The user is not named like the ledger's schema: PostgreSQL puts a user's
+ * unqualified tables into a schema of the user's name.
+ */
 const userName = 'developer';
 const databaseName = 'onefold';
 
