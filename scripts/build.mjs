@@ -2,7 +2,7 @@
 // half a second and without a bundler. Built beside dist and put in its place when whole: a running `onefold dev` or a
 // second build never sees half of one.
 import { spawnSync } from 'node:child_process';
-import { cpSync, existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, cpSync, existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { bundleWorkflowCode } from '@temporalio/worker';
@@ -49,6 +49,8 @@ async function build() {
     const code = compile(incoming);
     if (code !== 0) return code;
     cpSync(join(root, 'src', 'ledger', 'migrations'), join(incoming, 'ledger', 'migrations'), { recursive: true });
+    // `npx onefold` in a clone runs the file itself; npm sets this only for what it installs.
+    chmodSync(join(incoming, 'cli', 'main.js'), 0o755);
     await bundleWorkflows(incoming);
     stamp(incoming);
     const dist = join(root, 'dist');
