@@ -1,4 +1,4 @@
-import type { Router } from 'express';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { type Catalogue, createCatalogue } from './effects/catalogue.js';
 import type { Effect, RegisteredTx } from './effects/effect.js';
 import { OnefoldError } from './errors.js';
@@ -34,10 +34,20 @@ export interface OnefoldOptions {
   readonly logger?: Logger;
 }
 
+/**
+ * A router for `app.use` of Express 4 or 5. Written out, so that users need neither Express's types nor the same version
+ * of them.
+ */
+export type ReceiverRouter = (
+  request: IncomingMessage,
+  response: ServerResponse,
+  next: (error?: unknown) => void,
+) => void;
+
 /** Sources and effects, ready to receive, to work and to operate. Opens nothing until used. */
 export interface Onefold {
   /** An Express router that answers `POST /<source>`: `app.use('/webhooks', onefold.receiver)`. */
-  readonly receiver: Router;
+  readonly receiver: ReceiverRouter;
   readonly catalogue: Catalogue;
   readonly metrics: Metrics;
   /** Answers a web-standard request; the last segment of its path names the source. */
@@ -121,7 +131,8 @@ export function createOnefold(options: OnefoldOptions): Onefold {
     metrics,
     [operationsContext]: context,
     get receiver() {
-      return receiver().express;
+      // Express calls it with its own request, which the router needs; to TypeScript that is another function.
+      return receiver().express as unknown as ReceiverRouter;
     },
     fetch: (request) => receiver().fetch(request),
     worker: (workerOptions) => createWorker(context, workerOptions),

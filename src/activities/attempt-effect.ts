@@ -2,18 +2,20 @@ import { randomUUID } from 'node:crypto';
 import { Context } from '@temporalio/activity';
 import { buildEvent } from '../effects/build-event.js';
 import { carryLocalAttempt } from '../effects/carry-attempt.js';
+import { effectFor } from '../effects/catalogue.js';
 import { classifyFailure } from '../effects/classify-failure.js';
 import type { Effect } from '../effects/effect.js';
 import { payloadText } from '../effects/plan-event.js';
+import { travellingResult } from '../effects/travelling-result.js';
 import { OnefoldError } from '../errors.js';
 import { businessKey } from '../identity/business-identity.js';
 import { displayEvent } from '../identity/event-identity.js';
-import { travellingResultBytes } from '../ledger/read-plan.js';
 import type { AttemptAnswer, EffectEnd, EventPayload } from '../workflows/contract.js';
 import { attemptFailure } from './attempt-failure.js';
 import type { ActivityDependencies } from './dependencies.js';
 import type { EventRef } from './event-ref.js';
 import { mayRunLocally } from './late-start.js';
+import { thrownAt } from './thrown-at.js';
 
 /** The argument of the `attemptEffect` activity. */
 export interface AttemptEffectArgument {
@@ -21,6 +23,8 @@ export interface AttemptEffectArgument {
   readonly payload: EventPayload;
   readonly effect: string;
   readonly businessKey: string;
+  /** How many effects the event has; they share what may travel of their results. */
+  readonly effects: number;
   /** Counted from 1, over all runs that continued as new. */
   readonly attempt: number;
   readonly runId: string;
@@ -35,7 +39,7 @@ const heartbeatEveryMs = 2000;
 export function createAttemptEffect(deps: ActivityDependencies) {
   return async function attemptEffect(argument: AttemptEffectArgument): Promise<AttemptAnswer> {
     const { event: ref, attempt, runId, runStartedAt } = argument;
-    const effect = deps.catalogue.effect(argument.effect);
+    const effect = effectFor(deps.catalogue, argument.effect, ref);
     const named = {
       eventKey: ref.eventKey,
       event: displayEvent(ref),
@@ -52,7 +56,9 @@ export function createAttemptEffect(deps: ActivityDependencies) {
         return { kind: 'use_regular' };
       }
       // Between plan and attempt a deploy may have taken the effect away; a worker that has it will do it.
-      if (!effect) throw new OnefoldError('effect_unknown', `this worker has no effect '${argument.effect}'`);
+      if (!effect) {
+        throw new OnefoldError('effect_unknown', `this worker has no effect '${argument.effect}' for '${ref.type}'`);
+      }
       const end = await carry(deps, effect, argument);
       deps.metrics.attempts.inc({ effect: effect.name, ended: end.outcome });
       deps.metrics.effects.inc({ effect: effect.name, outcome: end.outcome });
@@ -66,7 +72,7 @@ export function createAttemptEffect(deps: ActivityDependencies) {
       const detail = classifyFailure(error, effect?.policy.nonRetryableErrorTypes ?? []);
       deps.metrics.attempts.inc({ effect: argument.effect, ended: detail.code });
       deps.log.warn(
-        { ...named, code: detail.code, permanent: detail.permanent, ms: Date.now() - began },
+        { ...named, code: detail.code, permanent: detail.permanent, ...thrownAt(error), ms: Date.now() - began },
         detail.counted ? 'effect.failed' : 'effect.waiting',
       );
       throw attemptFailure(detail);
@@ -78,7 +84,7 @@ async function carry(deps: ActivityDependencies, effect: Effect, argument: Attem
   const { event: ref, payload, attempt, runStartedAt } = argument;
   const source = deps.catalogue.source(ref.source);
   if (!source) throw new OnefoldError('effect_unknown', `this worker has no source '${ref.source}'`);
-  const stop = attemptSignal(effect.policy.timeoutMs, runStartedAt === undefined);
+  const stop = attemptSignal(effect.policy.timeoutMs, runStartedAt === undefined, deps.graceOver);
   try {
     const json = await payloadText(deps.ledger, ref.eventKey, ref.tenant, ref.digest, payload);
     const { event, dataDigest } = await buildEvent(source, ref, json);
@@ -98,25 +104,22 @@ async function carry(deps: ActivityDependencies, effect: Effect, argument: Attem
       businessKey: argument.businessKey,
       attempts: attempt,
       ...rest,
-      ...(result ? { result: travelling(result) } : {}),
+      ...(result ? { result: travellingResult(result, argument.effects) } : {}),
     };
   } finally {
     stop.release();
   }
 }
 
-/** Large results stay in the ledger, which has them since COMMIT: an activity's result may not exceed 2 MiB. */
-function travelling(result: NonNullable<EffectEnd['result']>): NonNullable<EffectEnd['result']> {
-  if (!('json' in result)) return result;
-  const bytes = Buffer.byteLength(result.json);
-  return bytes <= travellingResultBytes ? result : { stored: true, bytes };
-}
-
 /**
  * Aborts at the timeout, on cancellation, and at shutdown, with the error that the attempt shall fail with. A regular
  * attempt also beats, so that a dead worker is noticed in seconds and a cancellation reaches a living one.
  */
-function attemptSignal(timeoutMs: number, regular: boolean): { signal: AbortSignal; release: () => void } {
+function attemptSignal(
+  timeoutMs: number,
+  regular: boolean,
+  graceOver: AbortSignal,
+): { signal: AbortSignal; release: () => void } {
   const context = Context.current();
   const controller = new AbortController();
   const abort = (code: 'attempt_timed_out' | 'cancelled' | 'worker_shutdown', message: string): void =>
@@ -126,19 +129,25 @@ function attemptSignal(timeoutMs: number, regular: boolean): { signal: AbortSign
     timeoutMs,
   );
   const beat = regular ? setInterval(() => context.heartbeat(), heartbeatEveryMs) : undefined;
+  const onShutdown = (): void => abort('worker_shutdown', 'the worker is stopping');
   const onCancel = (): void => {
-    const details = context.cancellationDetails;
-    if (details?.workerShutdown) abort('worker_shutdown', 'the worker is stopping');
+    if (context.cancellationDetails?.workerShutdown) onShutdown();
     else abort('cancelled', 'the attempt was cancelled');
   };
-  if (context.cancellationSignal.aborted) onCancel();
-  context.cancellationSignal.addEventListener('abort', onCancel, { once: true });
+  const listened = [
+    [context.cancellationSignal, onCancel],
+    [graceOver, onShutdown],
+  ] as const;
+  for (const [signal, listener] of listened) {
+    if (signal.aborted) listener();
+    signal.addEventListener('abort', listener, { once: true });
+  }
   return {
     signal: controller.signal,
     release: () => {
       clearTimeout(timer);
       clearInterval(beat);
-      context.cancellationSignal.removeEventListener('abort', onCancel);
+      for (const [signal, listener] of listened) signal.removeEventListener('abort', listener);
     },
   };
 }

@@ -15,4 +15,9 @@ export interface ActivityDependencies {
   readonly searchAttributes: readonly string[];
   /** For the sweeper, which reads visibility and histories. */
   readonly client: Client;
+  /**
+   * Aborts when the grace of a stopping worker is over. The SDK tells regular activities by itself; a local one it would
+   * wait for, as long as it may take.
+   */
+  readonly graceOver: AbortSignal;
 }

@@ -4,6 +4,9 @@ import { markAttempt } from '../ledger/mark-attempt.js';
 /** A local activity that begins later than this after its run did may be a second try after a worker's death. */
 const freshMs = 5000;
 
+/** Clocks kept by NTP differ by less. */
+const clockSkewMs = 1000;
+
 /**
  * Judges whether a step may run as a local activity. Temporal runs a lost local activity again without a trace in the
  * history, so one that kills its worker would do so for ever and spend no budget. A step that begins late therefore
@@ -21,7 +24,9 @@ export async function mayRunLocally(
     readonly runStartedAt: number;
   },
 ): Promise<boolean> {
-  if (Date.now() - step.runStartedAt < freshMs) return true;
+  const age = Date.now() - step.runStartedAt;
+  // A start that lies ahead says that the clocks of server and worker differ, so that its age proves nothing.
+  if (age > -clockSkewMs && age < freshMs) return true;
   return markAttempt(ledger.database.query, ledger.schema, {
     tenant: step.tenant,
     eventKey: step.eventKey,

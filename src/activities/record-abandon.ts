@@ -1,5 +1,5 @@
-import { ledgerName } from '../effects/catalogue.js';
 import { inputWithoutBody } from '../effects/plan-event.js';
+import { travellingResult } from '../effects/travelling-result.js';
 import { abandonEvent } from '../ledger/abandon-event.js';
 import { readPlan } from '../ledger/read-plan.js';
 import { readAct } from '../ledger/record-act.js';
@@ -12,7 +12,7 @@ export interface RecordAbandonArgument {
   readonly event: EventRef;
   readonly input: ProcessEventInput;
   readonly request: AbandonRequest;
-  /** The update's id: the identity of the act. */
+  /** The event key and the update's id: the identity of the act. */
   readonly act: string;
 }
 
@@ -68,10 +68,18 @@ export function createReadEffectEnds(deps: ActivityDependencies) {
 
 async function readEnds(deps: ActivityDependencies, event: EventRef): Promise<EffectEnd[]> {
   const { database, schema } = deps.ledger;
-  const recorded = await readPlan(database.query, schema, event.tenant, event.eventKey);
-  return (recorded?.effects ?? []).flatMap(({ effect, businessKey, ended }) => {
+  const effects = (await readPlan(database.query, schema, event.tenant, event.eventKey))?.effects ?? [];
+  return effects.flatMap(({ effect, businessKey, ended }) => {
     if (!ended) return [];
-    const known = deps.catalogue.effects.find((candidate) => ledgerName(candidate) === effect);
-    return [{ effect: known?.name ?? effect, businessKey, attempts: 0, ...ended }];
+    const { result, ...end } = ended;
+    return [
+      {
+        effect: deps.catalogue.effect(effect)?.name ?? effect,
+        businessKey,
+        attempts: 0,
+        ...end,
+        ...(result ? { result: travellingResult(result, effects.length) } : {}),
+      },
+    ];
   });
 }

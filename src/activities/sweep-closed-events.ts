@@ -1,5 +1,5 @@
 import { activityInfo, heartbeat } from '@temporalio/activity';
-import type { WorkflowExecutionInfo } from '@temporalio/client';
+import { type WorkflowExecutionInfo, WorkflowNotFoundError } from '@temporalio/client';
 import { inputWithoutBody } from '../effects/plan-event.js';
 import { parseEventKey } from '../identity/event-identity.js';
 import { moveSweepCursor, readSweepCursor } from '../ledger/sweep-cursor.js';
@@ -29,16 +29,23 @@ export function createSweepClosedEvents(deps: ActivityDependencies) {
     const since = new Date((cursor?.getTime() ?? began.getTime() - firstLookBackMs) - overlapMs);
     let looked = 0;
     let deadLettered = 0;
+    let failed = 0;
     const taskQueue = activityInfo().taskQueue;
     const query = `WorkflowType = 'processEvent' AND TaskQueue = '${taskQueue.replaceAll("'", "''")}' AND ExecutionStatus IN ('Terminated', 'TimedOut', 'Canceled') AND CloseTime >= '${since.toISOString()}'`;
     for await (const closed of deps.client.workflow.list({ query })) {
       heartbeat(looked);
       looked += 1;
-      if (await writeMissing(deps, closed)) deadLettered += 1;
+      try {
+        if (await writeMissing(deps, closed)) deadLettered += 1;
+      } catch (error) {
+        // One run that cannot be read or written must not hide those behind it; the next sweep tries it again.
+        failed += 1;
+        deps.log.warn({ eventKey: closed.workflowId, reason: (error as Error).message }, 'webhook.sweep_failed');
+      }
     }
-    await moveSweepCursor(database.query, schema, cursorName, began);
+    if (failed === 0) await moveSweepCursor(database.query, schema, cursorName, began);
     if (deadLettered > 0) deps.log.warn({ looked, deadLettered }, 'webhook.swept');
-    return { looked, deadLettered };
+    return { looked, deadLettered, failed };
   };
 }
 
@@ -47,13 +54,17 @@ async function writeMissing(deps: ActivityDependencies, closed: WorkflowExecutio
   const identity = parseEventKey(eventKey);
   if (!identity) return false;
   const handle = deps.client.workflow.getHandle(eventKey);
-  const latest = await handle.describe();
+  const latest = await handle.describe().catch((error: unknown) => {
+    // Visibility still lists it, and the retention has ended since.
+    if (error instanceof WorkflowNotFoundError) return undefined;
+    throw error;
+  });
   // A later run has taken the event over: a redelivery, a replay, a reset.
-  if (latest.runId !== closed.runId) return false;
+  if (latest?.runId !== closed.runId) return false;
   const input = await readStartInput(deps.client, { workflowId: eventKey, runId: closed.runId });
   if (!input) return false;
   const code = closed.status.name === 'CANCELLED' ? 'cancelled' : 'terminated';
-  const opened = await writeDeadLetter(deps.ledger.database.query, deps.ledger.schema, {
+  const { counted } = await writeDeadLetter(deps.ledger.database.query, deps.ledger.schema, {
     tenant: identity.tenant,
     eventKey,
     source: input.source,
@@ -68,9 +79,9 @@ async function writeMissing(deps: ActivityDependencies, closed: WorkflowExecutio
     runId: closed.runId,
     body: 'text' in input.payload ? Buffer.from(input.payload.text) : undefined,
   });
-  if (opened) {
+  if (counted) {
     deps.metrics.deadLetters.inc({ code });
     deps.log.warn({ eventKey, code }, 'webhook.failed');
   }
-  return opened;
+  return counted;
 }

@@ -20,12 +20,12 @@ export interface RecordDeadLetterArgument {
 export function createRecordDeadLetter(deps: ActivityDependencies) {
   return async function recordDeadLetter(argument: RecordDeadLetterArgument): Promise<{ readonly opened: boolean }> {
     const { event, text, ...letter } = argument;
-    const opened = await writeDeadLetter(deps.ledger.database.query, deps.ledger.schema, {
+    const { open, counted } = await writeDeadLetter(deps.ledger.database.query, deps.ledger.schema, {
       ...event,
       ...letter,
       body: text === undefined ? undefined : Buffer.from(text),
     });
-    if (opened) deps.metrics.deadLetters.inc({ code: letter.code });
-    return { opened };
+    if (counted) deps.metrics.deadLetters.inc({ code: letter.code });
+    return { opened: open };
   };
 }

@@ -4,6 +4,7 @@ import { pathToFileURL } from 'node:url';
 import { OnefoldError } from '../errors.js';
 import type { Onefold } from '../onefold.js';
 import { operationsContext } from '../operations/context.js';
+import { readTypeScript } from './read-typescript.js';
 
 /** Where the configuration is looked for when nobody says. */
 const configNames = ['onefold.ts', 'onefold.mts', 'onefold.js', 'onefold.mjs'];
@@ -46,17 +47,19 @@ function foldersOf(file: string | undefined): string[] {
  */
 export async function loadConfig(given: string | undefined, near?: string): Promise<Onefold> {
   const file = findConfig(given, near);
-  if (/\.[mc]?ts$/.test(file) && !import.meta.url.endsWith('.ts')) {
-    const { register } = await import('tsx/esm/api');
-    // The user's path aliases are for their compiler; an alias of this package would load a second copy of it.
-    register({ tsconfig: false });
-  }
-  const module = (await import(pathToFileURL(file).href)) as { readonly onefold?: unknown };
-  if (isOnefold(module.onefold)) return module.onefold;
+  if (/\.[mc]?ts$/.test(file) && !import.meta.url.endsWith('.ts')) await readTypeScript(file);
+  const module = (await import(pathToFileURL(file).href)) as Exports & { readonly default?: Exports };
+  // Of a CommonJS module Node may see the default export alone, which holds all others.
+  const onefold = module.onefold ?? module.default?.onefold;
+  if (isOnefold(onefold)) return onefold;
   throw new OnefoldError(
     'config_invalid',
     `${file} does not export \`onefold\`: write \`export const onefold = createOnefold({ … })\``,
   );
+}
+
+interface Exports {
+  readonly onefold?: unknown;
 }
 
 function isOnefold(value: unknown): value is Onefold {

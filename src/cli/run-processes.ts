@@ -2,6 +2,7 @@ import type { Onefold } from '../onefold.js';
 import { readEnvironment } from '../runtime/environment.js';
 import type { OnefoldWorker } from '../worker/create-worker.js';
 import { listenForSignals } from './dev/listen-for-signals.js';
+import { serveMetrics } from './serve-metrics.js';
 import { type ServedReceiver, serveReceiver } from './serve-receiver.js';
 
 /** Options of the commands that run processes. */
@@ -39,11 +40,16 @@ export async function runProcesses(
 ): Promise<number> {
   const signals = listenForSignals();
   const environment = readEnvironment();
+  const host = options.host ?? environment.host ?? defaultHost;
   let receiver: ServedReceiver | undefined;
   let worker: OnefoldWorker | undefined;
+  let endMetrics: (() => void) | undefined;
   let working: Promise<void> = new Promise(() => {});
   const ended = async (): Promise<number> => {
     try {
+      if (environment.metricsPort !== undefined) {
+        endMetrics = await serveMetrics(onefold, { host, port: environment.metricsPort });
+      }
       if (parts.worker) {
         const { concurrency, grace } = options;
         const ready = new Promise<void>((resolve) => {
@@ -61,7 +67,7 @@ export async function runProcesses(
       }
       if (parts.receiver && !signals.received()) {
         receiver = await serveReceiver(onefold, {
-          host: options.host ?? environment.host ?? defaultHost,
+          host,
           port: options.port ?? environment.port ?? defaultPort,
         });
         const message: Ready = { type: 'ready', receiver: receiver.url, sources: receiver.sources };
@@ -73,6 +79,7 @@ export async function runProcesses(
       await receiver?.stop();
       worker?.shutdown();
       if (worker) await working;
+      endMetrics?.();
       await onefold.close();
     }
   };

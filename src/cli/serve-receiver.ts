@@ -1,9 +1,8 @@
-import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { createServer } from 'node:http';
 import express from 'express';
-import { OnefoldError } from '../errors.js';
 import type { Onefold } from '../onefold.js';
 import { operationsContext } from '../operations/context.js';
+import { listenOn } from './listen-on.js';
 
 /** Where the receiver hangs below the server's root. */
 const mountPath = '/webhooks';
@@ -31,7 +30,7 @@ export interface ServedReceiver {
 
 /**
  * Serves the receiver with its health checks: `/healthz` answers while the process lives, `/readyz` while it can accept
- * events, `/metrics` for Prometheus.
+ * events.
  *
  * @throws {OnefoldError} `config_invalid` when the port is taken; `config_missing`, `secret_invalid` for a source whose
  * secrets cannot be used: found at the start, not with the first delivery.
@@ -52,13 +51,9 @@ export async function serveReceiver(
     const temporal = !draining && (await answers(context.client));
     response.status(temporal ? 200 : 503).json({ status: temporal ? 'ready' : 'not ready', draining, temporal });
   });
-  app.get('/metrics', async (_request, response) => {
-    response.type(onefold.metrics.registry.contentType).send(await onefold.metrics.registry.metrics());
-  });
   app.use(mountPath, onefold.receiver);
   const server = createServer({ requestTimeout: requestTimeoutMs }, app);
-  await bind(server, listen);
-  const { port } = server.address() as AddressInfo;
+  const port = await listenOn(server, listen);
   const host = listen.host.includes(':') ? `[${listen.host}]` : listen.host;
   const url = `http://${host}:${port}${mountPath}`;
   context.log.info({ url }, 'receiver.ready');
@@ -90,18 +85,4 @@ async function answers(client: Onefold[typeof operationsContext]['client']): Pro
   } catch {
     return false;
   }
-}
-
-function bind(server: Server, { host, port }: { readonly host: string; readonly port: number }): Promise<void> {
-  return new Promise((resolve, reject) => {
-    server.once('error', (cause: NodeJS.ErrnoException) => {
-      const why = cause.code === 'EADDRINUSE' ? 'is taken' : `cannot be used (${cause.code})`;
-      reject(
-        new OnefoldError('config_invalid', `port ${port} on ${host} ${why}: choose another by --port or ONEFOLD_PORT`, {
-          cause,
-        }),
-      );
-    });
-    server.listen({ host, port }, () => resolve());
-  });
 }

@@ -5,7 +5,7 @@ import { claimEffect } from '../ledger/claim-effect.js';
 import { completeEffect, endEffect } from '../ledger/complete-effect.js';
 import type { Ledger } from '../ledger/ledger.js';
 import type { StoredResult } from '../workflows/contract.js';
-import { ledgerName } from './catalogue.js';
+import { ledgerName, ledgerNames } from './catalogue.js';
 import { sqlState } from './classify-failure.js';
 import type { Effect, RegisteredTx } from './effect.js';
 import { encodeResult } from './encode-result.js';
@@ -50,7 +50,13 @@ const claimWaitMs = 1000;
  */
 export async function carryLocalAttempt(ledger: Ledger<RegisteredTx>, attempt: LocalAttempt): Promise<AttemptEnd> {
   const { effect, event, businessKey, eventKey } = attempt;
-  const identity = { tenant: event.tenant, effect: ledgerName(effect), businessKey, eventKey };
+  const identity = {
+    tenant: event.tenant,
+    effect: ledgerName(effect),
+    names: ledgerNames(effect),
+    businessKey,
+    eventKey,
+  };
   const timeoutMs = effect.policy.timeoutMs;
   return ledger.database.transaction(
     async (tx, sql) => {
@@ -70,7 +76,7 @@ export async function carryLocalAttempt(ledger: Ledger<RegisteredTx>, attempt: L
         // Our own event did it when the answer to an earlier COMMIT was lost: that is done, not somebody else's work.
         const own = claim.eventKey === eventKey;
         const outcome = own ? 'done' : 'already_done';
-        await endEffect(sql, ledger.schema, { ...identity, outcome });
+        await endEffect(sql, ledger.schema, { ...identity, effect: claim.effect, outcome });
         return {
           outcome,
           fence: claim.fence,

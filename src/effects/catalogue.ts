@@ -48,11 +48,29 @@ export function createCatalogue(sources: readonly Source[], effects: readonly Ef
 }
 
 /**
- * The name under which the ledger keeps an effect: its oldest. A renamed effect so finds its own completions, and old and
+ * The name under which the ledger claims an effect: its oldest. A renamed effect so finds its own completions, and old and
  * new workers side by side claim the same row.
  */
 export function ledgerName(effect: Effect): string {
   return effect.formerly[0] ?? effect.name;
+}
+
+/**
+ * Every name under which the ledger may hold completions of an effect, its {@link ledgerName} first: what was done under
+ * the new name before `formerly` was declared is done too.
+ */
+export function ledgerNames(effect: Effect): readonly string[] {
+  return [...effect.formerly, effect.name];
+}
+
+/** The effect of that name (or former name) where this configuration runs it for the type; else a worker of another deploy does. */
+export function effectFor(
+  catalogue: Catalogue,
+  name: string,
+  event: { readonly source: string; readonly type: string },
+): Effect | undefined {
+  const effect = catalogue.effect(name);
+  return effect && subscribedEffects([effect], event.source, event.type)[0];
 }
 
 /** The effects that act on a type of a source, in the order of the configuration. */

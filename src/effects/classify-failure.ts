@@ -52,7 +52,7 @@ export function classifyFailure(thrown: unknown, nonRetryable: readonly string[]
 
 function read(thrown: unknown): { code: string; message: string; retryAfterMs?: number | undefined } {
   const verdict = readVerdict(thrown);
-  const message = thrown instanceof Error ? thrown.message : `threw ${typeof thrown}, not an Error`;
+  const message = thrown instanceof Error ? String(thrown.message) : `threw ${typeof thrown}, not an Error`;
   if (verdict) return { ...verdict, message };
   if (thrown instanceof OnefoldError) return { code: thrown.code, message };
   const state = sqlState(thrown);

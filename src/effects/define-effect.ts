@@ -28,7 +28,10 @@ export interface LocalEffectOptions<
   readonly retry?: RetryOptions;
   /** Longest duration of one attempt. Default '30 seconds'. */
   readonly timeout?: string | number;
-  /** Earlier names of this effect, whose completions still count. */
+  /**
+   * Earlier names of this effect, whose completions still count. The oldest first: it is the name that the ledger goes on
+   * using, so that workers of before and after a renaming claim the same row.
+   */
   readonly formerly?: string | readonly string[];
 }
 

@@ -4,6 +4,8 @@ import { OnefoldError } from '../errors.js';
 /** Results are answers to duplicates, not storage. */
 export const resultLimitBytes = 1024 * 1024;
 
+const jsonNumber = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:e[+-]?\d+)?$/i;
+
 /** As deep as bodies may be. */
 const depthLimit = 256;
 
@@ -53,7 +55,11 @@ function assertJson(value: unknown, place: string, depth: number): void {
     return;
   }
   const { isLosslessNumber } = value as { isLosslessNumber?: unknown };
-  if (isLosslessNumber === true) return;
+  if (isLosslessNumber === true) {
+    // Written as it reads, so whatever only says that it is a number would break the text around it.
+    if (!jsonNumber.test(String(value))) refuse('an exact number that is none');
+    return;
+  }
   const prototype = Object.getPrototypeOf(value) as object | null;
   if (prototype !== null && Object.getPrototypeOf(prototype) !== null)
     refuse(`a ${(value as object).constructor?.name ?? 'class'}`);

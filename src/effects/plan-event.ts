@@ -5,17 +5,23 @@ import { readPayload } from '../ledger/read-payload.js';
 import { type RecordedEffect, type RecordedEvent, readPlan } from '../ledger/read-plan.js';
 import { recordPlan } from '../ledger/record-plan.js';
 import { reopenEvent } from '../ledger/reopen-event.js';
+import { replayLifts } from '../ledger/replay-lifts.js';
 import { sha256 } from '../runtime/sha256.js';
 import type { PlanAnswer, PlannedEffect, ProcessEventInput } from '../workflows/contract.js';
 import { buildEvent } from './build-event.js';
-import { type Catalogue, ledgerName } from './catalogue.js';
+import { type Catalogue, effectFor, ledgerName, ledgerNames } from './catalogue.js';
 import type { Effect } from './effect.js';
+import { travellingResult } from './travelling-result.js';
 
 /** Longer attempts run as regular activities from the first: a local one would hold its workflow task open. */
 const localAttemptLimitMs = 60_000;
 
-/** SQL visibility stores keywords of at most 255 characters, and an event may have several keys. */
+/**
+ * SQL visibility stores keywords of at most 255 characters, and ten keys together must stay below the 2,048 bytes of a
+ * search attribute. Bytes of the key's JSON text, since that is what the server measures and a control character has six.
+ */
 const indexedKeyBytes = 128;
+/** In characters of at most six bytes. */
 const indexedPrefix = 30;
 
 /** What planning needs. */
@@ -42,22 +48,29 @@ export async function planEvent(
   const { catalogue, ledger } = deps;
   const { sql, schema } = { sql: ledger.database.query, schema: ledger.schema };
   const source = catalogue.source(input.source);
-  const unknown = input.effects.filter((name) => catalogue.effect(name) === undefined);
-  if (unknown.length > 0 || !source) return { kind: 'effects_unknown', names: unknown };
+  if (!source) return { kind: 'effects_unknown', names: [] };
   if (input.effects.length === 0) {
     throw new OnefoldError('input_malformed', 'the event names no effect, and an empty plan never completes an event');
   }
-  const wanted = [...new Set(input.effects.map((name) => catalogue.effect(name) as Effect))];
+  const known = input.effects.map((name) => effectFor(catalogue, name, input));
+  const wanted = [...new Set(known.flatMap((effect) => effect ?? []))];
+  if (known.includes(undefined)) {
+    // A record decides what the event has, so only an event without one, or a wish to extend it, must wait.
+    const standing = input.replay ? undefined : await readPlan(sql, schema, input.tenant, eventKey);
+    if (!standing?.effects.length && !standing?.abandoned) {
+      return { kind: 'effects_unknown', names: input.effects.filter((_name, index) => !known[index]) };
+    }
+  }
 
-  const keysOf = async (effects: readonly Effect[], json: string): Promise<Key[]> => {
-    const { event } = await buildEvent(source, input, json);
+  const keysOf = async (effects: readonly Effect[], json: string, type: string): Promise<Key[]> => {
+    const { event } = await buildEvent(source, { ...input, type }, json);
     return effects.map((effect) => ({ effect, businessKey: businessKeyOf(effect, event) }));
   };
 
   const json = await payloadText(ledger, eventKey, input.tenant, input.digest, input.payload);
   // Computed before the record is known, since nearly every plan is the first; a failure counts only where it is needed.
-  const computed = await keysOf(wanted, json).catch((error: Error) => error);
-  if (Array.isArray(computed)) {
+  const computed = await keysOf(wanted, json, input.type).catch((error: Error) => error);
+  if (Array.isArray(computed) && !known.includes(undefined)) {
     const recorded = await recordPlan(sql, schema, {
       ...input,
       eventKey,
@@ -75,13 +88,14 @@ export async function planEvent(
 
   const earlier = await readPlan(sql, schema, input.tenant, eventKey);
   if (!earlier) throw computed instanceof Error ? computed : new OnefoldError('planning_failed', 'the record is gone');
-  if (earlier.abandoned && !input.replay) {
+  const lifts = input.replay && (await replayLifts(sql, schema, { ...input, eventKey, id: input.replay.id }));
+  if (earlier.abandoned && !lifts) {
     return {
       kind: 'planned',
       plan: { effects: [], searchAttributes: deps.searchAttributes, abandoned: earlier.abandoned },
     };
   }
-  const strangers = earlier.effects.filter(({ effect }) => catalogue.effect(effect) === undefined);
+  const strangers = earlier.effects.filter(({ effect }) => !effectFor(catalogue, effect, earlier));
   if (strangers.length > 0) return { kind: 'effects_unknown', names: strangers.map(({ effect }) => effect) };
 
   const added = await addedKeys(wanted, earlier, input);
@@ -90,18 +104,21 @@ export async function planEvent(
       tenant: input.tenant,
       eventKey,
       added: added.map(({ effect, businessKey: key }) => ({ effect: ledgerName(effect), businessKey: key })),
-      liftAbandoned: input.replay !== undefined,
+      liftAbandoned: lifts === true,
     });
   }
   return {
     kind: 'planned',
     plan: {
       effects: [
-        ...earlier.effects.map((recorded) => recordedPlan(catalogue.effect(recorded.effect) as Effect, recorded)),
+        ...earlier.effects.map((recorded) =>
+          recordedPlan(catalogue.effect(recorded.effect) as Effect, recorded, earlier.effects.length + added.length),
+        ),
         ...added.map(plannedEffect),
       ],
       searchAttributes: deps.searchAttributes,
       ...(earlier.digest === input.digest ? {} : { recordedDigest: earlier.digest }),
+      ...(earlier.type === input.type ? {} : { recordedType: earlier.type }),
     },
   };
 
@@ -112,13 +129,18 @@ export async function planEvent(
     from: ProcessEventInput,
   ): Promise<Key[]> {
     if (recorded.effects.length > 0 && !from.replay) return [];
-    const missing = effects.filter((effect) => !recorded.effects.some((known) => known.effect === ledgerName(effect)));
+    const recordedNames = new Set(recorded.effects.map(({ effect }) => effect));
+    const missing = effects.filter((effect) => !ledgerNames(effect).some((name) => recordedNames.has(name)));
     if (missing.length === 0) return [];
-    if (recorded.digest === from.digest) {
+    if (recorded.digest === from.digest && recorded.type === from.type) {
       if (computed instanceof Error) throw computed;
       return computed.filter(({ effect }) => missing.includes(effect));
     }
-    return keysOf(missing, await payloadText(ledger, eventKey, from.tenant, recorded.digest, { stored: true }));
+    return keysOf(
+      missing,
+      await payloadText(ledger, eventKey, from.tenant, recorded.digest, { stored: true }),
+      recorded.type,
+    );
   }
 }
 
@@ -152,14 +174,15 @@ function plannedEffect({ effect, businessKey: key }: Key): PlannedEffect {
 
 /** Long keys are cut for search attributes, whose values are limited, and told apart by a hash. */
 function indexedKey(key: string): string {
-  return Buffer.byteLength(key) <= indexedKeyBytes ? key : `${key.slice(0, indexedPrefix)}~${sha256(key).slice(0, 16)}`;
+  if (Buffer.byteLength(JSON.stringify(key)) <= indexedKeyBytes) return key;
+  return `${[...key].slice(0, indexedPrefix).join('')}~${sha256(key).slice(0, 16)}`;
 }
 
 /** An effect that ended in an earlier run is not run again: the ledger answers `already_done`. */
-function recordedPlan(effect: Effect, recorded: RecordedEffect): PlannedEffect {
+function recordedPlan(effect: Effect, recorded: RecordedEffect, effects: number): PlannedEffect {
   const planned = plannedEffect({ effect, businessKey: recorded.businessKey });
   if (!recorded.ended) return planned;
-  const { outcome, ...end } = recorded.ended;
+  const { outcome, result, ...end } = recorded.ended;
   return {
     ...planned,
     ended: {
@@ -168,6 +191,7 @@ function recordedPlan(effect: Effect, recorded: RecordedEffect): PlannedEffect {
       outcome: outcome === 'stale' ? 'stale' : 'already_done',
       attempts: 0,
       ...end,
+      ...(result ? { result: travellingResult(result, effects) } : {}),
     },
   };
 }

@@ -20,6 +20,9 @@ export interface EventIdentity {
 /** Servers on PostgreSQL are reported to hold 255 bytes of a workflow ID; the rest is room for suffixes. */
 export const eventKeyLimitBytes = 200;
 
+/** The most bytes of a tenant's segment, so that the hashed form fits beside the longest source name. */
+export const tenantSegmentLimitBytes = 60;
+
 /** The most bytes of a provider's event id that are taken at all; a longer one is refused, not hashed. */
 export const eventIdLimitBytes = 4096;
 
@@ -28,7 +31,7 @@ export const eventIdLimitBytes = 4096;
  *
  * @param digest SHA-256 of a text in hex. Given by the caller, since this folder is free of Node's modules.
  * @param options.hashed Hide the id behind the digest although it would fit; for ids that are sensitive.
- * @throws {OnefoldError} `identity_missing` for a blank id, `identity_invalid` for one that is too long or not text.
+ * @throws {OnefoldError} `identity_missing` for a blank id, `identity_invalid` for a part that is too long or not text.
  */
 export function eventKey(
   identity: EventIdentity,
@@ -40,12 +43,25 @@ export function eventKey(
   if (utf8Bytes(identity.id) > eventIdLimitBytes) {
     throw new OnefoldError('identity_invalid', `the event id is longer than ${eventIdLimitBytes} bytes`);
   }
-  const prefix = `event/${encodeSegment(identity.tenant)}/${encodeSegment(identity.source)}/`;
+  if ([identity.tenant, identity.source, identity.id].some((part) => part.includes('\0'))) {
+    throw new OnefoldError('identity_invalid', 'an identity holds NUL, which no text column of PostgreSQL takes');
+  }
+  const tenant = encodeSegment(identity.tenant);
+  if (tenant.length > tenantSegmentLimitBytes) {
+    throw new OnefoldError(
+      'identity_invalid',
+      `the tenant has ${tenant.length} bytes when percent-encoded, and at most ${tenantSegmentLimitBytes} are taken`,
+    );
+  }
+  const prefix = `event/${tenant}/${encodeSegment(identity.source)}/`;
   const readable = prefix + encodeSegment(identity.id);
   if (!options.hashed && utf8Bytes(readable) <= eventKeyLimitBytes) return readable as EventKey;
   // `~` cannot begin a readable segment, so no id can spell the hashed form of another.
   return `${prefix}~${digest(identity.id)}` as EventKey;
 }
+
+/** A SHA-256 in hex behind the mark that no readable segment begins with. */
+const hashedSegment = /^~[0-9a-f]{64}$/;
 
 /** The parts of a workflow ID made by {@link eventKey}; `id` is undefined where it is hashed. */
 export interface ParsedEventKey {
@@ -54,17 +70,22 @@ export interface ParsedEventKey {
   readonly id: string | undefined;
 }
 
-/** Reads a workflow ID back, or says that it is none of ours by returning undefined. */
+/**
+ * Reads a workflow ID back, or says that it is none of ours by returning undefined; so does another spelling of one of
+ * ours (`%61` for `a`), which would be a second workflow for one event.
+ */
 export function parseEventKey(workflowId: string): ParsedEventKey | undefined {
-  const segments = workflowId.split('/');
-  const [kind, tenant, source, id] = segments;
-  if (segments.length !== 4 || kind !== 'event' || tenant === undefined || !source || !id) return undefined;
+  const [kind, tenant, source, id, ...more] = workflowId.split('/');
+  if (kind !== 'event' || tenant === undefined || !source || !id || more.length > 0) return undefined;
   try {
-    return {
-      tenant: decodeSegment(tenant),
-      source: decodeSegment(source),
-      id: id.startsWith('~') ? undefined : decodeSegment(id),
-    };
+    const parsed = { tenant: decodeSegment(tenant), source: decodeSegment(source) };
+    const hashed = hashedSegment.test(id);
+    const readable = hashed ? undefined : decodeSegment(id);
+    const same =
+      encodeSegment(parsed.tenant) === tenant &&
+      encodeSegment(parsed.source) === source &&
+      (readable === undefined || encodeSegment(readable) === id);
+    return same ? { ...parsed, id: readable } : undefined;
   } catch {
     return undefined;
   }

@@ -1,6 +1,7 @@
 import type { Sql } from './database.js';
 import type { PlanRecord } from './record-plan.js';
 import type { SchemaName } from './schema-name.js';
+import { storableText } from './storable-text.js';
 
 /**
  * Records that a person gave the event up, with the act and the end of its open dead letter, all or nothing. An event
@@ -47,8 +48,8 @@ export async function abandonEvent(
       event.input,
       event.receivedAt,
       event.act,
-      event.by,
-      event.reason,
+      storableText(event.by),
+      storableText(event.reason),
       event.seen,
     ],
   );

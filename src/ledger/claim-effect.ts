@@ -9,6 +9,8 @@ import type { SchemaName } from './schema-name.js';
 export interface ClaimRequest {
   readonly tenant: string;
   readonly effect: string;
+  /** Every name that the effect has had: what is done under one of them is done. */
+  readonly names: readonly string[];
   readonly businessKey: BusinessKey;
   readonly eventKey: string;
   /** `source/event-id`, for people. */
@@ -26,6 +28,8 @@ export type Claim =
   | { readonly path: 'claimed'; readonly fence: number; readonly transaction: string }
   | {
       readonly path: 'done';
+      /** The name it was done under. */
+      readonly effect: string;
       readonly fence: number;
       readonly eventKey: string;
       readonly event: string;
@@ -45,7 +49,9 @@ export type Claim =
 export async function claimEffect(sql: Sql, schema: SchemaName, request: ClaimRequest): Promise<Claim> {
   const { rows } = await sql<{ fence: string; transaction: string }>(
     `INSERT INTO ${schema}.effects (tenant, effect, business_key, state, fence, owner, event_key, event, data_digest)
-     VALUES ($1, $2, $3, 'claimed', 1, $4, $5, $6, $7)
+     SELECT $1, $2, $3, 'claimed', 1, $4, $5, $6, $7
+     WHERE NOT EXISTS (SELECT 1 FROM ${schema}.effects
+                       WHERE tenant = $1 AND effect = ANY($9) AND business_key = $3 AND state = 'done')
      ON CONFLICT (tenant, effect, business_key) DO NOTHING
      RETURNING fence, pg_current_xact_id()::text AS transaction, set_config('lock_timeout', $8, true)`,
     [
@@ -57,6 +63,7 @@ export async function claimEffect(sql: Sql, schema: SchemaName, request: ClaimRe
       request.event,
       request.dataDigest,
       String(Math.ceil(request.lockTimeoutMs)),
+      request.names.filter((name) => name !== request.effect),
     ],
   );
   const [claimed] = rows;
@@ -67,6 +74,7 @@ export async function claimEffect(sql: Sql, schema: SchemaName, request: ClaimRe
 /** A second statement, since READ COMMITTED shows the winner's row only to a statement that begins after its commit. */
 async function readCompletion(sql: Sql, schema: SchemaName, request: ClaimRequest): Promise<Claim> {
   const { rows } = await sql<{
+    effect: string;
     state: 'claimed' | 'done';
     fence: string;
     event_key: string;
@@ -75,10 +83,11 @@ async function readCompletion(sql: Sql, schema: SchemaName, request: ClaimReques
     result: string | null;
     result_bytes: number | null;
   }>(
-    `SELECT state, fence, event_key, event, data_digest = $4 AS same_data, octet_length(result) AS result_bytes,
+    `SELECT effect, state, fence, event_key, event, data_digest = $4 AS same_data, octet_length(result) AS result_bytes,
             CASE WHEN octet_length(result) <= ${travellingResultBytes} THEN result END AS result
-     FROM ${schema}.effects WHERE tenant = $1 AND effect = $2 AND business_key = $3`,
-    [request.tenant, request.effect, request.businessKey, request.dataDigest],
+     FROM ${schema}.effects WHERE tenant = $1 AND effect = ANY($2) AND business_key = $3
+     ORDER BY state = 'done' DESC, effect = $5 DESC LIMIT 1`,
+    [request.tenant, request.names, request.businessKey, request.dataDigest, request.effect],
   );
   const [row] = rows;
   if (row?.state !== 'done') {
@@ -89,6 +98,7 @@ async function readCompletion(sql: Sql, schema: SchemaName, request: ClaimReques
   }
   return {
     path: 'done',
+    effect: row.effect,
     fence: Number(row.fence),
     eventKey: row.event_key,
     event: row.event,

@@ -6,6 +6,8 @@ import type { SchemaName } from './schema-name.js';
 export interface Completion {
   readonly tenant: string;
   readonly effect: string;
+  /** Every name that the effect has had: the event's plan may have recorded it under another one. */
+  readonly names: readonly string[];
   readonly businessKey: string;
   readonly eventKey: string;
   readonly owner: string;
@@ -18,20 +20,19 @@ export interface Completion {
 
 /**
  * Completes a claim, ends the effect for its event, and with the event's last effect the event and its open dead letter:
- * one statement, the last of the transaction.
+ * the last work of the transaction.
  *
  * @throws {OnefoldError} `transaction_split` when the claim was made in another transaction, so that the effect must have
  * ended it; what it wrote is committed already, and the claim stays as the mark of that.
  */
 export async function completeEffect(sql: Sql, schema: SchemaName, completion: Completion): Promise<void> {
-  const { rowCount } = await sql(
+  const { rows } = await sql<EndedEvent>(
     `WITH completed AS (
        UPDATE ${schema}.effects SET state = 'done', done_at = clock_timestamp(), result = $7
        WHERE tenant = $1 AND effect = $2 AND business_key = $3 AND state = 'claimed'
          AND owner = $5 AND fence = $6 AND pg_current_xact_id()::text = $8
        RETURNING 1
-     ), ${endOfEffect(schema, "'done'", 'completed')}
-     SELECT 1 FROM completed`,
+     ), ${endOfEffect(schema, { outcome: "'done'", names: '$9' })}`,
     [
       completion.tenant,
       completion.effect,
@@ -41,14 +42,17 @@ export async function completeEffect(sql: Sql, schema: SchemaName, completion: C
       completion.fence,
       completion.result,
       completion.transaction,
+      completion.names,
     ],
   );
-  if (rowCount !== 1) {
+  const [ended] = rows;
+  if (!ended) {
     throw new OnefoldError(
       'transaction_split',
       'the effect ended the transaction of its claim, so its write is committed without a completion',
     );
   }
+  await endDeadLettered(sql, schema, completion, ended);
 }
 
 /** Ends an effect for an event whose business identity was completed before: by another event, or by a lost answer. */
@@ -57,19 +61,28 @@ export async function endEffect(
   schema: SchemaName,
   end: {
     readonly tenant: string;
+    /** The name it was done under. */
     readonly effect: string;
+    readonly names: readonly string[];
     readonly businessKey: string;
     readonly eventKey: string;
     readonly outcome: 'done' | 'already_done' | 'stale';
   },
 ): Promise<void> {
-  await sql(
+  const { rows } = await sql<EndedEvent>(
     `WITH completed AS (
        SELECT 1 FROM ${schema}.effects WHERE tenant = $1 AND effect = $2 AND business_key = $3 AND state = 'done'
-     ), ${endOfEffect(schema, '$5', 'completed')}
-     SELECT 1 FROM completed`,
-    [end.tenant, end.effect, end.businessKey, end.eventKey, end.outcome],
+     ), ${endOfEffect(schema, { outcome: '$5', names: '$6' })}`,
+    [end.tenant, end.effect, end.businessKey, end.eventKey, end.outcome, end.names],
   );
+  const [ended] = rows;
+  if (ended) await endDeadLettered(sql, schema, end, ended);
+}
+
+/** The event as the statement left it, nulls where this effect had ended before or the event is not recorded. */
+interface EndedEvent {
+  readonly remaining: number | null;
+  readonly state: string | null;
 }
 
 /**
@@ -77,21 +90,43 @@ export async function endEffect(
  * effects of one event commit side by side; each effect counts once, since its outcome is set once. An abandoned event
  * stays abandoned.
  */
-function endOfEffect(schema: SchemaName, outcome: string, condition: string): string {
+function endOfEffect(schema: SchemaName, { outcome, names }: { outcome: string; names: string }): string {
   return `ended AS (
        UPDATE ${schema}.event_effects SET outcome = ${outcome}, ended_at = clock_timestamp()
-       WHERE tenant = $1 AND event_key = $4 AND effect = $2 AND outcome IS NULL
-         AND EXISTS (SELECT 1 FROM ${condition})
+       WHERE tenant = $1 AND event_key = $4 AND effect = ANY(${names}) AND outcome IS NULL
+         AND EXISTS (SELECT 1 FROM completed)
        RETURNING 1
      ), event AS (
        UPDATE ${schema}.events
        SET remaining = remaining - 1,
-           state = CASE WHEN remaining = 1 AND state <> 'abandoned' THEN 'done' ELSE state END,
+           state = CASE WHEN remaining = 1 AND state = 'open' THEN 'done' ELSE state END,
            ended_at = CASE WHEN remaining = 1 THEN clock_timestamp() ELSE ended_at END
        WHERE tenant = $1 AND event_key = $4 AND EXISTS (SELECT 1 FROM ended)
-       RETURNING remaining
+       RETURNING remaining, state
      ), closed AS (
        UPDATE ${schema}.dead_letters SET closed_at = clock_timestamp(), closed_by = 'completion'
        WHERE tenant = $1 AND event_key = $4 AND closed_at IS NULL AND EXISTS (SELECT 1 FROM event WHERE remaining = 0)
-     )`;
+     )
+     SELECT event.remaining, event.state FROM completed LEFT JOIN event ON true`;
+}
+
+/**
+ * Ends an event that got its dead letter while its last effect was committing: the statement above waited for the event's
+ * row and saw it change, but its snapshot is older than the letter, which so takes a statement of its own.
+ */
+async function endDeadLettered(
+  sql: Sql,
+  schema: SchemaName,
+  event: { readonly tenant: string; readonly eventKey: string },
+  ended: EndedEvent,
+): Promise<void> {
+  if (ended.remaining !== 0 || ended.state !== 'dead_lettered') return;
+  await sql(
+    `WITH event AS (
+       UPDATE ${schema}.events SET state = 'done' WHERE tenant = $1 AND event_key = $2 RETURNING 1
+     )
+     UPDATE ${schema}.dead_letters SET closed_at = clock_timestamp(), closed_by = 'completion'
+     WHERE tenant = $1 AND event_key = $2 AND closed_at IS NULL AND EXISTS (SELECT 1 FROM event)`,
+    [event.tenant, event.eventKey],
+  );
 }

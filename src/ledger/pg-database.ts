@@ -1,6 +1,8 @@
 import pg from 'pg';
 import { OnefoldError } from '../errors.js';
+import { sha256 } from '../runtime/sha256.js';
 import type { Database, Sql, SqlResult, TransactionLimits } from './database.js';
+import { endsTransaction } from './ends-transaction.js';
 
 /** What `commit` gets from the built-in `pg` database: queries inside the effect's transaction, and nothing else. */
 export interface PgTransaction {
@@ -24,18 +26,20 @@ export interface PgDatabaseOptions {
   /** How long to wait for a connection, ms. Default 3000: beyond it an attempt fails and is retried. */
   readonly connectTimeoutMs?: number;
   readonly applicationName?: string;
+  /**
+   * Keep the ledger's own statements prepared on each connection, which spares PostgreSQL parsing and planning them each
+   * time. Default true; false behind a pooler in transaction mode that does not follow prepared statements.
+   */
+  readonly prepare?: boolean;
   /** Told of errors on idle connections; without a listener Node would end the process. */
   readonly onIdleError?: (error: Error) => void;
 }
-
-/** Statements that end or nest the transaction that claim and completion share. */
-const endsTransaction =
-  /^[\s;]*(?:\/\*.*?\*\/\s*|--[^\n]*\n\s*)*(begin|start\s+transaction|commit|end|abort|rollback(?!\s+(?:work\s+|transaction\s+)?to\b)|prepare\s+transaction)\b/is;
 
 /** The built-in door to PostgreSQL, over a pool of `pg`. Opens nothing until used. */
 export function pgDatabase(options: PgDatabaseOptions): Database<PgTransaction> {
   let pool: pg.Pool | undefined;
   let closing: Promise<void> | undefined;
+  const run = options.prepare === false ? runText : runPrepared;
   const open = (): pg.Pool => {
     if (pool) return pool;
     pool = new pg.Pool({
@@ -48,6 +52,9 @@ export function pgDatabase(options: PgDatabaseOptions): Database<PgTransaction> 
       keepAliveInitialDelayMillis: 10_000,
     });
     pool.on('error', (error) => options.onIdleError?.(error));
+    // The pool listens only to idle connections. One that breaks while it is lent out emits an error as well, beside
+    // failing its query, and without a listener that would end the process.
+    pool.on('connect', (client) => client.on('error', () => {}));
     return pool;
   };
 
@@ -79,6 +86,11 @@ export function pgDatabase(options: PgDatabaseOptions): Database<PgTransaction> 
     async transaction(work, limits) {
       limits.signal?.throwIfAborted();
       const client = await connect();
+      if (limits.signal?.aborted) {
+        // Its time ran out in the queue for a connection: it must not begin what another attempt may be doing by now.
+        client.release();
+        throw limits.signal.reason;
+      }
       let broken: Error | undefined;
       // An attempt that was told to stop must not commit late: without its connection it cannot.
       const onAbort = (): void => {
@@ -92,9 +104,16 @@ export function pgDatabase(options: PgDatabaseOptions): Database<PgTransaction> 
       };
       client.on('error', onError);
       const sql: Sql = (text, values) => run(client, text, values);
+      let inProgress = true;
+      // A query that the effect did not wait for must not reach the connection when another transaction has it.
+      const tx = pgTransaction(
+        (text, values) => runText(client, text, values),
+        () => inProgress,
+      );
       try {
         await client.query(beginStatement(limits));
-        const result = await orAborted(work(pgTransaction(sql), sql), limits.signal);
+        const result = await orAborted(work(tx, sql), limits.signal);
+        inProgress = false;
         const { command } = await client.query('COMMIT');
         if (command !== 'COMMIT') {
           throw new OnefoldError(
@@ -112,6 +131,7 @@ export function pgDatabase(options: PgDatabaseOptions): Database<PgTransaction> 
         }
         throw error;
       } finally {
+        inProgress = false;
         limits.signal?.removeEventListener('abort', onAbort);
         client.off('error', onError);
         client.release(broken);
@@ -157,11 +177,12 @@ function beginStatement(limits: TransactionLimits): string {
   ].join('; ');
 }
 
-function pgTransaction(sql: Sql): PgTransaction {
+function pgTransaction(sql: Sql, inProgress: () => boolean): PgTransaction {
   return {
     query: async (text, values) => {
       if (typeof text !== 'string') throw new TypeError('tx.query takes the SQL text and the values');
-      if (endsTransaction.test(text)) {
+      if (!inProgress()) throw new Error('the transaction of this attempt is over: await every query before returning');
+      if (endsTransaction(text)) {
         throw new OnefoldError(
           'transaction_split',
           'an effect must not begin or end a transaction: claim, write and completion commit together',
@@ -172,9 +193,28 @@ function pgTransaction(sql: Sql): PgTransaction {
   };
 }
 
-async function run<Row>(client: pg.PoolClient, text: string, values?: readonly unknown[]): Promise<SqlResult<Row>> {
+type Run = <Row>(client: pg.PoolClient, text: string, values?: readonly unknown[]) => Promise<SqlResult<Row>>;
+
+const runText: Run = async <Row>(client: pg.PoolClient, text: string, values?: readonly unknown[]) => {
   const { rows, rowCount } = await client.query(text, values ? [...values] : undefined);
   return { rows: rows as Row[], rowCount: rowCount ?? 0 };
+};
+
+/** For the ledger's statements, which are few and fixed; an effect's are neither, and each would stay prepared. */
+const runPrepared: Run = async <Row>(client: pg.PoolClient, text: string, values?: readonly unknown[]) => {
+  if (!values) return runText<Row>(client, text);
+  const { rows, rowCount } = await client.query({ name: statementName(text), text, values: [...values] });
+  return { rows: rows as Row[], rowCount: rowCount ?? 0 };
+};
+
+const statementNames = new Map<string, string>();
+
+function statementName(text: string): string {
+  const known = statementNames.get(text);
+  if (known !== undefined) return known;
+  const name = `onefold_${sha256(text).slice(0, 24)}`;
+  statementNames.set(text, name);
+  return name;
 }
 
 function destroy(client: pg.PoolClient): void {

@@ -1,5 +1,6 @@
 import type { Sql } from './database.js';
 import type { SchemaName } from './schema-name.js';
+import { storableText } from './storable-text.js';
 
 /** Everything a person needs to judge a failed event, and the machine to run it again. */
 export interface DeadLetter {
@@ -22,19 +23,27 @@ export interface DeadLetter {
   readonly body: Uint8Array | undefined;
 }
 
+/** What became of a dead letter that was to be written. */
+export interface WrittenDeadLetter {
+  /** The event has an open dead letter now. False where it completed or was abandoned meanwhile. */
+  readonly open: boolean;
+  /** This call opened it or added an occurrence; false where the same run had been written before. */
+  readonly counted: boolean;
+}
+
 /**
  * Opens the event's dead letter, or counts another occurrence in the open one; writing it again for the same run changes
  * nothing. An event that completed or was abandoned meanwhile gets none.
- *
- * @returns Whether the event now has an open dead letter.
  */
-export async function writeDeadLetter(sql: Sql, schema: SchemaName, letter: DeadLetter): Promise<boolean> {
-  const { rows } = await sql<{ opened: boolean }>(
+export async function writeDeadLetter(sql: Sql, schema: SchemaName, letter: DeadLetter): Promise<WrittenDeadLetter> {
+  const { rows } = await sql<WrittenDeadLetter>(
     `WITH event AS (
        INSERT INTO ${schema}.events AS e
          (tenant, event_key, source, event_id, type, digest, input, received_at, remaining, state, ended_at)
        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 0, 'dead_lettered', clock_timestamp())
-       ON CONFLICT (tenant, event_key) DO UPDATE SET state = 'dead_lettered', ended_at = clock_timestamp()
+       ON CONFLICT (tenant, event_key) DO UPDATE
+         SET state = 'dead_lettered',
+             ended_at = CASE WHEN e.state = 'dead_lettered' THEN e.ended_at ELSE clock_timestamp() END
          WHERE e.state NOT IN ('done', 'abandoned')
        RETURNING 1
      ), body AS (
@@ -49,23 +58,24 @@ export async function writeDeadLetter(sql: Sql, schema: SchemaName, letter: Dead
          SET code = EXCLUDED.code, message = EXCLUDED.message, input = EXCLUDED.input, effects = EXCLUDED.effects,
              runs = l.runs || EXCLUDED.runs, occurrences = l.occurrences + 1, last_at = clock_timestamp()
          WHERE NOT l.runs @> EXCLUDED.runs
+       RETURNING 1
      )
-     SELECT EXISTS (SELECT 1 FROM event) AS opened`,
+     SELECT EXISTS (SELECT 1 FROM event) AS open, EXISTS (SELECT 1 FROM letter) AS counted`,
     [
       letter.tenant,
-      letter.eventKey,
+      storableText(letter.eventKey),
       letter.source,
-      letter.id,
+      storableText(letter.id),
       letter.type,
       letter.digest,
       letter.input,
       letter.receivedAt,
       letter.body ?? null,
-      letter.code,
-      letter.message,
+      storableText(letter.code),
+      storableText(letter.message),
       letter.effects,
       letter.runId,
     ],
   );
-  return rows[0]?.opened === true;
+  return rows[0] ?? { open: false, counted: false };
 }

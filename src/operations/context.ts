@@ -20,3 +20,8 @@ export interface OperationsContext {
   readonly log: Logger;
   readonly metrics: Metrics;
 }
+
+/** The same context with another log; its other parts are still opened on first use only. */
+export function withLog(context: OperationsContext, log: Logger): OperationsContext {
+  return Object.create(context, { log: { value: log } }) as OperationsContext;
+}

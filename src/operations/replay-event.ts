@@ -1,25 +1,20 @@
 import { randomUUID } from 'node:crypto';
-import { setTimeout as sleep } from 'node:timers/promises';
-import {
-  WorkflowExecutionAlreadyStartedError,
-  type WorkflowExecutionDescription,
-  WorkflowNotFoundError,
-} from '@temporalio/client';
-import { ledgerName, subscribedEffects } from '../effects/catalogue.js';
+import { WorkflowExecutionAlreadyStartedError } from '@temporalio/client';
 import { OnefoldError } from '../errors.js';
-import { type RecordedEvent, readPlan } from '../ledger/read-plan.js';
+import { displayEvent } from '../identity/event-identity.js';
 import { readAct, recordAct, setActOutcome } from '../ledger/record-act.js';
-import { readStartInput } from '../runtime/read-start-input.js';
-import {
-  type EventMemo,
-  type EventPayload,
-  isProcessEventInput,
-  type ProcessEventInput,
-  type ProcessEventResult,
-  workflowNames,
-} from '../workflows/contract.js';
+import { storePayload } from '../ledger/store-payload.js';
+import { eventStartOptions, type ProcessEvent } from '../runtime/event-start-options.js';
+import { readSearchAttributes } from '../runtime/temporal.js';
+import { type ProcessEventInput, workflowNames } from '../workflows/contract.js';
 import type { OperationsContext } from './context.js';
+import { type EventState, readClosedState, readEventState } from './event-state.js';
+import { findMissingBody } from './find-missing-body.js';
+import { findReplayRun } from './find-replay-run.js';
+import { operationFailure } from './operation-failure.js';
 import { type NamedEvent, readEventName } from './read-event-name.js';
+import { replayInput } from './replay-input.js';
+import { type ReplayStep, replaySteps } from './replay-steps.js';
 
 /** Who replays an event, and why. */
 export interface ReplayOptions {
@@ -35,15 +30,6 @@ export interface ReplayOptions {
   readonly dryRun?: boolean;
 }
 
-/** What a replay does about one effect. */
-export interface ReplayStep {
-  readonly effect: string;
-  /** Known once the event was planned. */
-  readonly businessKey?: string;
-  readonly action: 'skip' | 'perform';
-  readonly because: string;
-}
-
 /** What came of a replay. */
 export interface ReplayOutcome {
   /** `source/event-id`. */
@@ -51,8 +37,9 @@ export interface ReplayOutcome {
   readonly eventKey: string;
   /** Identity of the wish. */
   readonly id: string;
-  /** Where the event stands, before: its state in the ledger and in Temporal. */
+  /** Where the event stood: its state in the ledger and in Temporal. */
   readonly state: { readonly ledger: string; readonly temporal: string };
+  /** What was to be done about each effect. */
   readonly steps: readonly ReplayStep[];
   /**
    * `started`: a new run carries the rest. `nothing_to_do`: every effect is done. `lost_race`: another run of the event
@@ -62,195 +49,169 @@ export interface ReplayOutcome {
   readonly runId?: string;
 }
 
-/** The memo of a replayed run tells which wish it carries out, so that a repeated command finds it. */
-interface ReplayMemo extends EventMemo {
-  readonly replay: string;
-}
-
-/**
- * Between the dead letter and the end of its workflow lie a few milliseconds; a replay that comes in them waits for the
- * end instead of being refused as running.
- */
-const closeWaitMs = 10_000;
+/** Everything a replay asks of Temporal, the wait for an ending run included. */
+const temporalWithinMs = 30_000;
 
 /**
  * Runs an event again under its own identity: what is done stays done, the rest is performed. The wish is recorded as an
  * act of its own before anything is started, so that repeating the command is harmless and a second wish is carried out.
  *
+ * Of several wishes at once, the uniqueness of the workflow ID lets one start a run; the others have lost the race. Only
+ * where the last run completed (an abandoned event, or an effect added since) may one that comes after the new run's end
+ * start another, in which the ledger finds nothing left to do.
+ *
  * @throws {OnefoldError} `identity_invalid`, `event_unknown`, `replay_refused` while the event is being processed,
- * `payload_missing` when neither ledger nor history has its body, `ledger_unavailable`.
+ * `payload_missing` when neither ledger nor history has its body, `temporal_unavailable`, `ledger_unavailable`,
+ * `migration_missing`.
  */
 export async function replayEvent(
   context: OperationsContext,
   name: string,
   options: ReplayOptions,
 ): Promise<ReplayOutcome> {
-  if (options.by.trim() === '' || options.reason.trim() === '') {
-    throw new OnefoldError('replay_refused', 'a replay needs who asks for it and a reason');
+  if (options.by.trim() === '' || options.reason.trim() === '' || options.id?.trim() === '') {
+    throw new OnefoldError('replay_refused', 'a replay needs who asks for it, a reason, and an id that is not blank');
   }
   const event = readEventName(name, options.tenant);
+  try {
+    return await context.client.withDeadline(Date.now() + temporalWithinMs, () => replay(context, event, options));
+  } catch (error) {
+    throw operationFailure(error);
+  }
+}
+
+async function replay(context: OperationsContext, event: NamedEvent, options: ReplayOptions): Promise<ReplayOutcome> {
   const { query } = context.ledger.database;
   const { schema } = context.ledger;
-  const id = options.id ?? randomUUID();
-  const recorded = await readPlan(query, schema, event.tenant, event.eventKey);
-  const execution = await closedExecution(context, event, recorded);
-  if (!recorded && !execution) {
-    throw new OnefoldError('event_unknown', `neither the ledger nor Temporal knows ${name}`);
+  const { by, reason, id = randomUUID() } = options;
+  const earlier = options.id === undefined || options.dryRun ? undefined : await outcomeOfEarlier(context, event, id);
+  if (earlier) return earlier;
+
+  const state = await readClosedState(context, event);
+  const input = await replayInput(context, event, state);
+  const steps = replaySteps(context.catalogue, input, state.recorded);
+  if (steps.length === 0) {
+    throw new OnefoldError('replay_refused', `no effect subscribes to '${input.type}' of source '${input.source}'`);
   }
-  const input = await inputOf(context, event, recorded, execution);
-  const steps = stepsOf(context, input, recorded);
-  const base = {
-    event: `${event.source}/${event.id}`,
-    eventKey: event.eventKey,
-    id,
-    state: { ledger: recorded?.state ?? 'unknown', temporal: execution?.status.name.toLowerCase() ?? 'forgotten' },
+  const done = steps.every(({ action }) => action === 'skip');
+  const missingBody = done ? undefined : await findMissingBody(context, event, input, state.execution);
+  const seen: Seen = {
+    state: { ledger: state.recorded?.state ?? 'unknown', temporal: temporalState(state) },
     steps,
   };
-  if (options.dryRun) return { ...base, outcome: 'dry_run' };
+  if (options.dryRun) return { ...named(event, id), ...seen, outcome: 'dry_run' };
 
-  const fresh = await recordAct(query, schema, {
+  await recordAct(query, schema, {
     tenant: event.tenant,
     id,
     kind: 'replay',
     eventKey: event.eventKey,
-    actor: options.by,
-    reason: options.reason,
-    seen: JSON.stringify({ ...base.state, steps }),
+    actor: by,
+    reason,
+    seen: JSON.stringify(seen),
     outcome: 'asked',
   });
-  if (!fresh) {
-    const earlier = await outcomeOfEarlier(context, event, id, execution);
-    if (earlier) return { ...base, ...earlier };
+  if (done) return end(context, event, options, id, seen, { outcome: 'nothing_to_do' });
+  if (missingBody !== undefined) {
+    const { tenant, eventKey } = event;
+    await storePayload(query, schema, { tenant, eventKey, digest: input.digest, body: Buffer.from(missingBody) });
   }
-  const end = async (outcome: 'started' | 'nothing_to_do' | 'lost_race', runId?: string): Promise<ReplayOutcome> => {
-    await setActOutcome(query, schema, { tenant: event.tenant, id, outcome });
-    context.log.info(
-      { eventKey: event.eventKey, event: base.event, act: id, by: options.by, outcome },
-      'webhook.replayed',
-    );
-    return { ...base, outcome, ...(runId === undefined ? {} : { runId }) };
-  };
-  if (steps.every(({ action }) => action === 'skip')) return end('nothing_to_do');
-  const runId = await start(context, event, execution, {
+  const runId = await start(context, event, state, {
     ...input,
     effects: steps.map(({ effect }) => effect),
-    replay: { id, by: options.by, reason: options.reason, at: new Date().toISOString() },
+    replay: { id, by, reason, at: new Date().toISOString() },
   });
-  return runId === undefined ? end('lost_race') : end('started', runId);
-}
-
-/** The latest execution, closed; undefined where Temporal has forgotten it. */
-async function closedExecution(
-  context: OperationsContext,
-  event: NamedEvent,
-  recorded: RecordedEvent | undefined,
-): Promise<WorkflowExecutionDescription | undefined> {
-  const handle = context.client.workflow.getHandle(event.eventKey);
-  const until = Date.now() + closeWaitMs;
-  for (;;) {
-    let execution: WorkflowExecutionDescription;
-    try {
-      execution = await handle.describe();
-    } catch (error) {
-      if (error instanceof WorkflowNotFoundError) return undefined;
-      throw error;
-    }
-    if (execution.status.name !== 'RUNNING') return execution;
-    const ending = recorded !== undefined && recorded.state !== 'open';
-    if (!ending || Date.now() > until) {
-      throw new OnefoldError(
-        'replay_refused',
-        `${event.source}/${event.id} is being processed: end its pause with the signal retryNow, or abandon it first`,
-      );
-    }
-    await sleep(50);
-  }
-}
-
-/** The ledger's input first, since a run started by hand may have had another; else that of the latest history. */
-async function inputOf(
-  context: OperationsContext,
-  event: NamedEvent,
-  recorded: RecordedEvent | undefined,
-  execution: WorkflowExecutionDescription | undefined,
-): Promise<ProcessEventInput> {
-  const fromLedger: unknown = recorded && JSON.parse(recorded.input);
-  if (isProcessEventInput(fromLedger)) return fromLedger;
-  const fromHistory = execution && (await readStartInput(context.client, execution));
-  if (fromHistory) return fromHistory;
-  throw new OnefoldError(
-    'payload_missing',
-    `neither the ledger nor Temporal has the input of ${event.source}/${event.id}`,
+  return end(
+    context,
+    event,
+    options,
+    id,
+    seen,
+    runId === undefined ? { outcome: 'lost_race' } : { outcome: 'started', runId },
   );
 }
 
-function stepsOf(
-  context: OperationsContext,
-  input: ProcessEventInput,
-  recorded: RecordedEvent | undefined,
-): ReplayStep[] {
-  const known = (recorded?.effects ?? []).map(({ effect, businessKey, ended }): ReplayStep => {
-    const name = context.catalogue.effect(effect)?.name ?? effect;
-    return ended
-      ? { effect: name, businessKey, action: 'skip', because: ended.outcome }
-      : { effect: name, businessKey, action: 'perform', because: 'not done' };
-  });
-  const subscribed = subscribedEffects(context.catalogue.effects, input.source, input.type);
-  const added = subscribed.filter((effect) => !recorded?.effects.some((one) => one.effect === ledgerName(effect)));
-  const because = recorded?.effects.length ? 'added since' : 'never planned';
-  return [...known, ...added.map(({ name }): ReplayStep => ({ effect: name, action: 'perform', because }))];
+/** What a wish was shown before it was carried out; kept with its act. */
+type Seen = Pick<ReplayOutcome, 'state' | 'steps'>;
+
+function named(event: NamedEvent, id: string): Pick<ReplayOutcome, 'event' | 'eventKey' | 'id'> {
+  return { event: displayEvent(event), eventKey: event.eventKey, id };
 }
 
-/** A repeated command: what became of the first, or undefined where it was recorded and then crashed before starting. */
+function temporalState({ execution }: EventState): string {
+  return execution?.status.name.toLowerCase() ?? 'forgotten';
+}
+
+/**
+ * A repeated command: what became of the first, while its run is still under way as well as later. Undefined where the
+ * act was never recorded, or was recorded by a process that died before it started anything.
+ */
 async function outcomeOfEarlier(
   context: OperationsContext,
   event: NamedEvent,
   id: string,
-  execution: WorkflowExecutionDescription | undefined,
-): Promise<Pick<ReplayOutcome, 'outcome' | 'runId'> | undefined> {
-  const act = await readAct(context.ledger.database.query, context.ledger.schema, event.tenant, id);
-  if (act && act.eventKey !== event.eventKey) {
-    throw new OnefoldError('replay_refused', `the act ${id} is another event's`);
+): Promise<ReplayOutcome | undefined> {
+  const { database, schema } = context.ledger;
+  const act = await readAct(database.query, schema, event.tenant, id);
+  if (!act) return undefined;
+  if (act.eventKey !== event.eventKey || act.kind !== 'replay') {
+    throw new OnefoldError('replay_refused', `the id ${id} is that of another act: ${act.kind} of ${act.eventKey}`);
   }
-  const started = (execution?.memo as Partial<ReplayMemo> | undefined)?.replay === id;
-  if (started) return { outcome: 'started', runId: execution?.runId ?? '' };
-  if (act?.outcome === 'asked') return undefined;
-  return { outcome: (act?.outcome ?? 'started') as 'started' | 'nothing_to_do' | 'lost_race' };
+  const { execution } = await readEventState(context, event);
+  const runId = await findReplayRun(context, event, execution, id);
+  if (act.outcome === 'asked' && runId === undefined) return undefined;
+  if (act.outcome === 'asked') {
+    await setActOutcome(database.query, schema, { tenant: event.tenant, id, outcome: 'started' });
+  }
+  return {
+    ...named(event, id),
+    ...(JSON.parse(act.seen) as Seen),
+    outcome: runId === undefined ? (act.outcome as ReplayOutcome['outcome']) : 'started',
+    ...(runId === undefined ? {} : { runId }),
+  };
+}
+
+/** Writes down how the act went on, and says it. */
+async function end(
+  context: OperationsContext,
+  event: NamedEvent,
+  { by, reason }: ReplayOptions,
+  id: string,
+  seen: Seen,
+  ended: Pick<ReplayOutcome, 'outcome' | 'runId'>,
+): Promise<ReplayOutcome> {
+  const { database, schema } = context.ledger;
+  const { eventKey, tenant } = event;
+  await setActOutcome(database.query, schema, { tenant, id, outcome: ended.outcome });
+  const { outcome, runId } = ended;
+  context.log.info({ eventKey, event: displayEvent(event), act: id, by, reason, outcome, runId }, 'webhook.replayed');
+  return { ...named(event, id), ...seen, ...ended };
 }
 
 /** @returns The new run's id, or undefined where another run was started meanwhile. */
 async function start(
   context: OperationsContext,
   event: NamedEvent,
-  execution: WorkflowExecutionDescription | undefined,
+  { execution }: EventState,
   input: ProcessEventInput & { readonly replay: { readonly id: string } },
 ): Promise<string | undefined> {
-  const payload: EventPayload = input.payload;
-  const memo: ReplayMemo = {
-    digest: input.digest,
-    id: input.id,
-    type: input.type,
-    receivedAt: input.receivedAt,
-    replay: input.replay.id,
-  };
-  // An abandoned event is a completed execution, and only a replay may run it again; every other waits for a failed one.
+  const { client, namespace, taskQueue } = context;
+  // Without the list the run is merely not found by its source and type.
+  const registered = await readSearchAttributes(client, namespace).catch(() => new Set<string>());
+  // An event that was abandoned, or gains an effect, is a completed execution, and only a replay may run it again; every
+  // other must be one that failed still.
   const completed = execution?.status.name === 'COMPLETED';
   try {
-    const handle = await context.client.workflow.start<(input: ProcessEventInput) => Promise<ProcessEventResult>>(
-      workflowNames.processEvent,
-      {
-        workflowId: event.eventKey,
-        taskQueue: context.taskQueue,
-        workflowIdReusePolicy: completed ? 'ALLOW_DUPLICATE' : 'ALLOW_DUPLICATE_FAILED_ONLY',
-        workflowIdConflictPolicy: 'FAIL',
-        args: [{ ...input, payload }],
-        memo: { ...memo },
-        staticSummary: `replay · ${event.source}/${event.id} · ${input.type}`.slice(0, 200),
-      },
-    );
+    const handle = await client.workflow.start<ProcessEvent>(workflowNames.processEvent, {
+      ...eventStartOptions({ eventKey: event.eventKey, event: displayEvent(event), input, taskQueue, registered }),
+      workflowIdReusePolicy: completed ? 'ALLOW_DUPLICATE' : 'ALLOW_DUPLICATE_FAILED_ONLY',
+      workflowIdConflictPolicy: 'FAIL',
+    });
     return handle.firstExecutionRunId;
   } catch (error) {
-    if (error instanceof WorkflowExecutionAlreadyStartedError) return undefined;
-    throw error;
+    if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
+    // The same wish may have been carried out by the same command, given twice at once.
+    const { execution: now } = await readEventState(context, event);
+    return findReplayRun(context, event, now, input.replay.id);
   }
 }

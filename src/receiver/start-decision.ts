@@ -4,27 +4,11 @@ import {
   type WorkflowExecutionDescription,
   WorkflowNotFoundError,
 } from '@temporalio/client';
-import { defineSearchAttributeKey, type SearchAttributePair } from '@temporalio/common';
-import { utf8Bytes } from '../identity/encode-segment.js';
-import type { EventKey } from '../identity/event-identity.js';
-import { sha256 } from '../runtime/sha256.js';
-import {
-  type EventMemo,
-  type ProcessEventInput,
-  type ProcessEventResult,
-  searchAttributeNames,
-  workflowNames,
-} from '../workflows/contract.js';
+import { type EventStartParts, eventStartOptions, type ProcessEvent } from '../runtime/event-start-options.js';
+import { workflowNames } from '../workflows/contract.js';
 
 /** What a start is made of. */
-export interface EventStart {
-  readonly eventKey: EventKey;
-  /** `source/event-id`, for people. */
-  readonly event: string;
-  readonly input: ProcessEventInput;
-  readonly taskQueue: string;
-  /** Search attributes that are registered; no other may be named. */
-  readonly registered: ReadonlySet<string>;
+export interface EventStart extends EventStartParts {
   /** Do not start again what failed with another body. */
   readonly refuseOtherBody: boolean;
 }
@@ -39,8 +23,6 @@ export interface StartDecision {
   /** The event is recorded with another body than this one. */
   readonly bodyDiffers: boolean;
 }
-
-type ProcessEvent = (input: ProcessEventInput) => Promise<ProcessEventResult>;
 
 /** Ends after which a new delivery may run the event again: everything closed but not completed. */
 const failedStatuses: ReadonlySet<string> = new Set(['FAILED', 'CANCELLED', 'TERMINATED', 'TIMED_OUT']);
@@ -87,20 +69,11 @@ async function tryStart(
   start: EventStart,
   reuse: 'REJECT_DUPLICATE' | 'ALLOW_DUPLICATE_FAILED_ONLY',
 ): Promise<string | undefined> {
-  const { input } = start;
-  const memo: EventMemo = { digest: input.digest, id: input.id, type: input.type, receivedAt: input.receivedAt };
   try {
-    // No execution or run timeout: a run that the server closes runs none of our code and is lost to its owner.
     const handle = await client.workflow.start<ProcessEvent>(workflowNames.processEvent, {
-      workflowId: start.eventKey,
+      ...eventStartOptions(start),
       workflowIdReusePolicy: reuse,
       workflowIdConflictPolicy: 'FAIL',
-      taskQueue: start.taskQueue,
-      args: [input],
-      memo: { ...memo },
-      typedSearchAttributes: searchAttributes(start),
-      staticSummary: cut(`${start.event} · ${input.type}`, summaryBytes),
-      staticDetails: details(start),
     });
     return handle.firstExecutionRunId;
   } catch (error) {
@@ -122,47 +95,4 @@ async function describe(client: Client, eventKey: string): Promise<WorkflowExecu
 function differs(found: WorkflowExecutionDescription, digest: string): boolean {
   const recorded = found.memo?.digest;
   return typeof recorded === 'string' && recorded !== digest;
-}
-
-function searchAttributes(start: EventStart): SearchAttributePair[] {
-  const values = [
-    [searchAttributeNames.source, start.input.source],
-    [searchAttributeNames.type, start.input.type],
-  ] as const;
-  return values
-    .filter(([name]) => start.registered.has(name))
-    .map(([name, value]) => ({ key: defineSearchAttributeKey(name, 'KEYWORD'), value: indexed(value) }));
-}
-
-/** Temporal takes 2,048 bytes of a value, and a PostgreSQL-backed server's index holds 255. */
-const indexedBytes = 255;
-/** The Web UI shows one line. */
-const summaryBytes = 200;
-
-/** A value for an index: itself, or a prefix and a hash, so that long values stay distinct. */
-function indexed(value: string): string {
-  return utf8Bytes(value) <= indexedBytes ? value : `${cut(value, indexedBytes - 17)}~${sha256(value).slice(0, 16)}`;
-}
-
-/** The longest prefix of whole characters within a number of bytes. */
-function cut(text: string, bytes: number): string {
-  if (utf8Bytes(text) <= bytes) return text;
-  let kept = '';
-  let size = 0;
-  for (const char of text) {
-    size += utf8Bytes(char);
-    if (size > bytes) break;
-    kept += char;
-  }
-  return kept;
-}
-
-function details({ input }: EventStart): string {
-  return [
-    `received ${input.receivedAt}`,
-    `effects ${cut(input.effects.join(', '), 1_000)}`,
-    `digest ${input.digest.slice(0, 16)}`,
-    ...(input.tenant === '' ? [] : [`tenant ${cut(input.tenant, 200)}`]),
-    ...('stored' in input.payload ? ['body stored in the ledger'] : []),
-  ].join('\n\n');
 }

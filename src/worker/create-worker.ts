@@ -47,34 +47,50 @@ export interface OnefoldWorker {
   shutdown(): void;
 }
 
+/**
+ * By these the SDK stops a worker too, unless the process handles them. They are listened to here since a worker that is
+ * still opening must end by them, and a stopping one tell its attempts.
+ */
+const stoppingSignals = ['SIGINT', 'SIGTERM', 'SIGQUIT'] as const;
+
 /** Makes a worker; nothing is opened before it runs. */
 export function createWorker(deps: WorkerDependencies, options: WorkerOptions = {}): OnefoldWorker {
   const stopping = new AbortController();
   let worker: Worker | undefined;
+  const shutdown = (): void => {
+    if (stopping.signal.aborted) return;
+    stopping.abort(new Error('the worker is stopping'));
+    if (worker) stop(worker);
+  };
+  const run = async (): Promise<void> => {
+    let opened: OpenedWorker;
+    try {
+      const { openWorker } = await import('./open-worker.js');
+      opened = await openWorker(deps, options, stopping.signal);
+    } catch (error) {
+      if (stopping.signal.aborted) return;
+      throw error;
+    }
+    worker = opened.worker;
+    const running = worker.run();
+    deps.log.info({ taskQueue: deps.taskQueue, namespace: deps.namespace }, 'worker.ready');
+    options.onReady?.();
+    // Asked to stop while it was opening: a worker can only be shut down once it runs.
+    if (stopping.signal.aborted) stop(worker);
+    await running.finally(() => opened.connection.close());
+    deps.log.info({ taskQueue: deps.taskQueue }, 'worker.stopped');
+  };
   return {
     async run() {
-      let opened: OpenedWorker;
+      const signals = options.ownSignals ? [] : stoppingSignals;
+      for (const signal of signals) process.on(signal, shutdown);
       try {
-        const { openWorker } = await import('./open-worker.js');
-        opened = await openWorker(deps, options, stopping.signal);
-      } catch (error) {
-        if (stopping.signal.aborted) return;
-        throw error;
+        await run();
+      } finally {
+        for (const signal of signals) process.off(signal, shutdown);
       }
-      worker = opened.worker;
-      const running = worker.run();
-      deps.log.info({ taskQueue: deps.taskQueue, namespace: deps.namespace }, 'worker.ready');
-      options.onReady?.();
-      // Asked to stop while it was opening: a worker can only be shut down once it runs.
-      if (stopping.signal.aborted) stop(worker);
-      await running.finally(() => opened.connection.close());
-      deps.log.info({ taskQueue: deps.taskQueue }, 'worker.stopped');
     },
-    shutdown() {
-      if (stopping.signal.aborted) return;
-      stopping.abort(new Error('the worker is stopping'));
-      if (worker) stop(worker);
-    },
+    shutdown,
   };
 }
 

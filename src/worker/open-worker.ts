@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type InjectedSinks, Worker } from '@temporalio/worker';
 import { createActivities } from '../activities/index.js';
@@ -14,6 +15,9 @@ import { workflowSource } from './workflow-source.js';
  * After a kill each workflow that the dead worker had cached waits this long for it; nothing is lost by a short wait.
  */
 const stickyWait = '2s';
+
+/** What most effects end within; orchestrators wait for 30 s or longer. */
+const defaultGraceMs = 10_000;
 
 /** Between the end of the grace and giving up on an attempt that ignores its signal. */
 const forceAfterMs = 15_000;
@@ -46,13 +50,22 @@ export async function openWorker(
       log.warn({ reason: error.message, code: 'sweeper_missing' }, 'worker.without_sweeper');
     });
     const concurrency = options.concurrency ?? 15;
+    const graceMs = options.shutdownGraceMs ?? defaultGraceMs;
     const { dataConverter } = deps.temporal;
     const worker = await Worker.create({
       connection,
       namespace,
       taskQueue,
       workflowBundle: await workflowSource(),
-      activities: createActivities({ catalogue, ledger, log, metrics, client, searchAttributes }),
+      activities: createActivities({
+        catalogue,
+        ledger,
+        log,
+        metrics,
+        client,
+        searchAttributes,
+        graceOver: afterGrace(signal, graceMs),
+      }),
       sinks: logSinks(log),
       ...(dataConverter ? { dataConverter } : {}),
       maxConcurrentActivityTaskExecutions: concurrency,
@@ -60,14 +73,23 @@ export async function openWorker(
       // A cancellation reaches an attempt with its next heartbeat, and the SDK would send those only every 8 s.
       maxHeartbeatThrottleInterval: '1s',
       stickyQueueScheduleToStartTimeout: stickyWait,
-      shutdownGraceTime: options.shutdownGraceMs ?? 10_000,
-      shutdownForceTime: (options.shutdownGraceMs ?? 10_000) + forceAfterMs,
+      shutdownGraceTime: graceMs,
+      shutdownForceTime: graceMs + forceAfterMs,
     });
     return { worker, connection };
   } catch (error) {
     await connection.close();
     throw error;
   }
+}
+
+/** A signal that aborts some time after another one. */
+function afterGrace(stopping: AbortSignal, graceMs: number): AbortSignal {
+  const over = new AbortController();
+  // Every running attempt listens, and from eleven on Node would warn of a leak.
+  setMaxListeners(0, over.signal);
+  stopping.addEventListener('abort', () => void setTimeout(() => over.abort(), graceMs).unref(), { once: true });
+  return over.signal;
 }
 
 async function registeredAttributes(deps: WorkerDependencies, signal: AbortSignal): Promise<ReadonlySet<string>> {

@@ -15,6 +15,9 @@ export const attempts = proxyActivities<Pick<Activities, 'attemptEffect' | 'plan
   startToCloseTimeout: '1 minute',
   heartbeatTimeout,
   retry: { maximumAttempts: 1 },
+  // Eagerly it would go to the worker that holds the workflow, each time the same; where that one is old and lacks the
+  // effect, the event would wait as long as it lives, although a newer one is there.
+  allowEagerDispatch: false,
   cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
 });
 
@@ -26,9 +29,16 @@ export const localAttempts = proxyLocalActivities<Pick<Activities, 'attemptEffec
 });
 
 /** Book-keeping that has to happen: Temporal's own retries, without end, since nothing else would do it. */
-export const records = proxyActivities<
-  Pick<Activities, 'recordDeadLetter' | 'recordAbandon' | 'wasActCarriedOut' | 'readEffectEnds'>
->({
+export const records = proxyActivities<Pick<Activities, 'recordDeadLetter' | 'recordAbandon' | 'readEffectEnds'>>({
   startToCloseTimeout: '15 seconds',
+  retry: { initialInterval: '1 second', backoffCoefficient: 2, maximumInterval: '1 minute' },
+});
+
+/**
+ * Reads for the handlers. Local, so that a handler comes to its decision within the workflow task that brought it: while
+ * a first attempt runs locally, the next task may be eight seconds away.
+ */
+export const reads = proxyLocalActivities<Pick<Activities, 'wasActCarriedOut'>>({
+  startToCloseTimeout: '5 seconds',
   retry: { initialInterval: '1 second', backoffCoefficient: 2, maximumInterval: '1 minute' },
 });

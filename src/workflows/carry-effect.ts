@@ -88,6 +88,7 @@ async function attempt(run: EventRun, progress: EffectProgress, local: boolean):
     event: eventRef(run),
     effect: planned.effect,
     businessKey: planned.businessKey,
+    effects: run.progress.length,
     attempt: number,
     runId: run.runId,
   };

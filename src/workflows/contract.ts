@@ -50,6 +50,9 @@ export interface EventMemo {
   readonly receivedAt: string;
 }
 
+/** Stands for the digest of an input that is no event, in the dead letter of the run that was started with it. */
+export const unknownDigest = 'unknown';
+
 /** The JSON text of an event, or the word that it lies in the ledger's payloads under (event key, digest). */
 export type EventPayload = { readonly text: string } | { readonly stored: true };
 
@@ -208,6 +211,7 @@ export interface EffectProgress {
 
 /** What continue-as-new carries to the next run. */
 export interface CarriedState {
+  /** Without its effects, which stand in the progress. */
   readonly plan?: PlannedEvent;
   readonly progress: readonly EffectProgress[];
   /** Failed planning attempts so far, and waits for a worker that knows the effects. */
@@ -244,6 +248,8 @@ export interface PlannedEvent {
   readonly searchAttributes: readonly string[];
   /** Digest of the body that the ledger recorded, where this run was started with another one; attempts read that. */
   readonly recordedDigest?: string;
+  /** Type of that body, where this run was started with another one. */
+  readonly recordedType?: string;
   /** A person abandoned this event before; it completes at once with that outcome. */
   readonly abandoned?: { readonly by: string; readonly reason: string };
 }
@@ -255,25 +261,58 @@ export interface SweepInput {
 
 /** The result of `sweepClosedEvents`. */
 export interface SweepResult {
+  /** Closed runs found. */
   readonly looked: number;
+  /** Dead letters written for them. */
   readonly deadLettered: number;
+  /** Runs that could not be read or written; the next sweep looks at them again. */
+  readonly failed: number;
 }
 
 /** Whether a value is an event's input: `temporal workflow start` by hand can give anything. */
 export function isProcessEventInput(value: unknown): value is ProcessEventInput {
   if (typeof value !== 'object' || value === null) return false;
   const input = value as Partial<Record<keyof ProcessEventInput, unknown>>;
-  const texts = [input.source, input.id, input.type, input.digest, input.receivedAt];
   const payload = input.payload as { text?: unknown; stored?: unknown } | null | undefined;
   return (
     input.version === 1 &&
-    typeof input.tenant === 'string' &&
-    texts.every((text) => typeof text === 'string' && text !== '') &&
-    !Number.isNaN(Date.parse(String(input.receivedAt))) &&
+    (input.tenant === '' || isText(input.tenant)) &&
+    [input.source, input.id, input.type, input.digest].every(isText) &&
+    isTime(input.receivedAt) &&
+    (input.occurredAt === undefined || isTime(input.occurredAt)) &&
     Array.isArray(input.effects) &&
-    input.effects.every((name) => typeof name === 'string') &&
+    input.effects.every(isText) &&
     typeof payload === 'object' &&
     payload !== null &&
-    (typeof payload.text === 'string' || payload.stored === true)
+    (typeof payload.text === 'string' || payload.stored === true) &&
+    (input.carried === undefined || isCarriedState(input.carried))
+  );
+}
+
+/** Text as the ledger can hold it: neither empty nor with a NUL. */
+function isText(value: unknown): value is string {
+  return typeof value === 'string' && value !== '' && !value.includes('\0');
+}
+
+/** ISO 8601 in UTC: what JavaScript and PostgreSQL both read, and read the same. */
+function isTime(value: unknown): value is string {
+  return typeof value === 'string' && /^[1-9]\d{3}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?Z$/.test(value) && isDate(value);
+}
+
+function isDate(value: string): boolean {
+  const time = Date.parse(value);
+  // JavaScript takes the 31st of February for the 3rd of March, and PostgreSQL refuses it.
+  return !Number.isNaN(time) && new Date(time).toISOString().slice(0, 19) === value.slice(0, 19);
+}
+
+function isCarriedState(value: unknown): value is CarriedState {
+  const { plan, progress, planning } = (value ?? {}) as Partial<Record<keyof CarriedState, unknown>>;
+  const { attempts, waits, reasons } = (planning ?? {}) as Partial<Record<keyof CarriedState['planning'], unknown>>;
+  return (
+    (plan === undefined || (typeof plan === 'object' && plan !== null)) &&
+    Array.isArray(progress) &&
+    typeof attempts === 'number' &&
+    typeof waits === 'number' &&
+    Array.isArray(reasons)
   );
 }

@@ -17,7 +17,7 @@ export interface EventRun {
   readonly input: ProcessEventInput;
   readonly eventKey: string;
   readonly runId: string;
-  /** Unix ms. */
+  /** Unix ms, at the latest the start of this run. */
   readonly startedAt: number;
   phase: EventStatus['phase'];
   plan: PlannedEvent | undefined;
@@ -37,13 +37,15 @@ export interface EventRun {
 
 /** Takes up a new run, or the next one of an event that continued as new. */
 export function createEventRun(input: ProcessEventInput): EventRun {
-  const { workflowId, runId, runStartTime } = workflowInfo();
+  const { workflowId, runId, startTime } = workflowInfo();
   const { carried } = input;
   return {
     input,
     eventKey: workflowId,
     runId,
-    startedAt: runStartTime.getTime(),
+    // Not `runStartTime`, which is that of the workflow task: it starts anew with each try of the first one, and so a plan
+    // that kills its worker would be fresh for ever.
+    startedAt: startTime.getTime(),
     phase: carried?.plan ? 'running' : 'planning',
     plan: carried?.plan,
     progress: [...(carried?.progress ?? [])],
@@ -61,7 +63,7 @@ export function createEventRun(input: ProcessEventInput): EventRun {
   };
 }
 
-/** The event as its activities name it; the digest is that of the body which the ledger recorded. */
+/** The event as its activities name it; digest and type are those of the body which the ledger recorded. */
 export function eventRef(run: EventRun): EventRef {
   const { tenant, source, id, type, digest, receivedAt, occurredAt } = run.input;
   return {
@@ -69,7 +71,7 @@ export function eventRef(run: EventRun): EventRef {
     tenant,
     source,
     id,
-    type,
+    type: run.plan?.recordedType ?? type,
     digest: run.plan?.recordedDigest ?? digest,
     receivedAt,
     ...(occurredAt === undefined ? {} : { occurredAt }),

@@ -7,7 +7,7 @@ import {
   defineUpdate,
   setHandler,
 } from '@temporalio/workflow';
-import { records } from './activities.js';
+import { reads } from './activities.js';
 import { type AbandonAnswer, type AbandonRequest, type EventStatus, handlerNames } from './contract.js';
 import { type EventRun, endsOf, statusOf } from './event-run.js';
 
@@ -23,6 +23,11 @@ export function installHandlers(run: EventRun): void {
     (request) => {
       const effect = typeof request?.effect === 'string' ? request.effect : '';
       run.nudges.set(effect, (run.nudges.get(effect) ?? 0) + 1);
+      // Also where the event is just about to continue as new: its next run then finds the pause over.
+      for (const progress of run.progress) {
+        const meant = effect === '' || progress.planned.effect === effect;
+        if (meant && progress.nextTryAt !== undefined) progress.nextTryAt = Date.now();
+      }
     },
     { description: 'End the pause between attempts now. Optional argument: {"effect": name}.' },
   );
@@ -39,9 +44,10 @@ export function installHandlers(run: EventRun): void {
 /** Stops the work and waits for the run's end to record and answer it; see `answerAbandon`. */
 async function takeUpAbandon(run: EventRun, request: AbandonRequest): Promise<AbandonAnswer> {
   const refuse = (because: string): AbandonAnswer => ({ abandoned: false, because, effects: endsOf(run) });
-  const act = currentUpdateInfo()?.id ?? run.runId;
+  // An update's id is unique within its workflow alone, and a script may give many events the same one.
+  const act = `${run.eventKey}#${currentUpdateInfo()?.id ?? run.runId}`;
   // A reset applies updates again; what was carried out before the reset is not carried out by it.
-  if (await records.wasActCarriedOut({ tenant: run.input.tenant, id: act })) {
+  if (await reads.wasActCarriedOut({ tenant: run.input.tenant, id: act })) {
     return refuse('this request was carried out before');
   }
   if (run.phase === 'ending') return refuse('the event has just ended');

@@ -2,9 +2,11 @@ import {
   ApplicationFailure,
   allHandlersFinished,
   CancellationScope,
+  ContinueAsNew,
   condition,
   continueAsNew,
   isCancellation,
+  TemporalFailure,
   workflowInfo,
 } from '@temporalio/workflow';
 import { displayEvent, parseEventKey } from '../identity/event-identity.js';
@@ -13,11 +15,13 @@ import { answerAbandon } from './answer-abandon.js';
 import { carryEffect } from './carry-effect.js';
 import { carryPlan } from './carry-plan.js';
 import {
+  type CarriedState,
   type EffectEnd,
   type EventOutcome,
   isProcessEventInput,
   type ProcessEventInput,
   type ProcessEventResult,
+  unknownDigest,
 } from './contract.js';
 import { createEventRun, type EventRun, endsOf, eventRef } from './event-run.js';
 import { installHandlers } from './handlers.js';
@@ -32,27 +36,43 @@ import { showState } from './show-state.js';
  * written. Everything stands inside one catch, since an error that escapes workflow code keeps the run running for ever.
  */
 export async function processEvent(given: ProcessEventInput): Promise<ProcessEventResult> {
-  const input = isProcessEventInput(given) && belongs(given) ? given : undefined;
-  const run = createEventRun(input ?? stranger(given));
+  const input = isProcessEventInput(given) && belongs(given) ? given : stranger(given);
+  try {
+    return await carryEvent(createEventRun(input));
+  } catch (error) {
+    if (error instanceof TemporalFailure || error instanceof ContinueAsNew) throw error;
+    // Not even the ending could cope with what this run carries, so the dead letter is written without it.
+    const { carried: _carried, ...rest } = input;
+    return CancellationScope.nonCancellable(() => fail(createEventRun(rest), 'internal_error', describe(error)));
+  }
+}
+
+async function carryEvent(run: EventRun): Promise<ProcessEventResult> {
   installHandlers(run);
-  if (!input)
+  if (run.input.digest === unknownDigest) {
     return fail(run, 'input_malformed', 'started by hand with an input that is not an event of this workflow ID');
+  }
   let failure: { code: string; message: string } | undefined;
   try {
     failure = await work(run);
   } catch (error) {
     if (!isCancellation(error)) {
-      failure = {
-        code: 'internal_error',
-        message: error instanceof Error ? `${error.name}: ${error.message}` : 'unknown',
-      };
+      failure = { code: 'internal_error', message: describe(error) };
     } else if (!run.abandon) {
       // Cancelled from outside: nobody else will write it down, and a redelivery may never come.
-      await CancellationScope.nonCancellable(() => deadLetter(run, 'cancelled', 'cancelled from outside'));
+      run.phase = 'ending';
+      await CancellationScope.nonCancellable(async () => {
+        await deadLetter(run, 'cancelled', 'cancelled from outside');
+        await condition(allHandlersFinished);
+      });
       throw error;
     }
   }
   return CancellationScope.nonCancellable(() => finish(run, failure));
+}
+
+function describe(error: unknown): string {
+  return error instanceof Error ? `${error.name}: ${error.message}` : 'unknown';
 }
 
 /** Plans and carries all effects; resolves with the failure of planning, if that is what ended it. */
@@ -88,14 +108,7 @@ async function finish(
     await condition(() => allHandlersFinished() || run.abandon !== undefined);
     if (run.abandon) return finish(run, failure);
     const { carried: _carried, ...input } = run.input;
-    return continueAsNew<typeof processEvent>({
-      ...input,
-      carried: {
-        ...(run.plan ? { plan: run.plan } : {}),
-        progress: run.progress,
-        planning: run.planning,
-      },
-    });
+    return continueAsNew<typeof processEvent>({ ...input, carried: carriedState(run) });
   }
   run.phase = 'ending';
   if (failure) return fail(run, failure.code, failure.message);
@@ -140,7 +153,7 @@ async function complete(
     version: 1,
     event: displayEvent(run.input),
     outcome,
-    effects: bounded(endsOf(run)),
+    effects: endsOf(run),
     ...(abandoned ? { abandoned: { by: abandoned.by, reason: abandoned.reason } } : {}),
   };
 }
@@ -184,18 +197,10 @@ function eventOutcome(ends: readonly EffectEnd[]): EventOutcome {
   return outcomes.size === 1 && (only === 'already_done' || only === 'stale') ? only : 'done';
 }
 
-/** A workflow's result may not exceed 2 MiB: results beyond this many bytes together go by reference to the ledger. */
-const resultsLimit = 512 * 1024;
-
-function bounded(ends: readonly EffectEnd[]): EffectEnd[] {
-  let left = resultsLimit;
-  return ends.map((end) => {
-    if (!end.result || !('json' in end.result)) return end;
-    const bytes = new TextEncoder().encode(end.result.json).length;
-    if (bytes > left) return { ...end, result: { stored: true, bytes } };
-    left -= bytes;
-    return end;
-  });
+/** The state for the next run, with each result once, since it is that run's argument. */
+function carriedState(run: EventRun): CarriedState {
+  const progress = run.progress.map(({ planned: { ended: _ended, ...planned }, ...rest }) => ({ ...rest, planned }));
+  return { ...(run.plan ? { plan: { ...run.plan, effects: [] } } : {}), progress, planning: run.planning };
 }
 
 /** Whether the input is that of the event whose identity the workflow ID is. */
@@ -211,7 +216,7 @@ function belongs(input: ProcessEventInput): boolean {
 
 /** Enough of an event to write a dead letter for an input that is none. */
 function stranger(given: unknown): ProcessEventInput {
-  const { workflowId, runStartTime } = workflowInfo();
+  const { workflowId, startTime } = workflowInfo();
   const parsed = parseEventKey(workflowId);
   return {
     version: 1,
@@ -219,8 +224,8 @@ function stranger(given: unknown): ProcessEventInput {
     source: parsed?.source ?? 'unknown',
     id: parsed?.id ?? workflowId,
     type: 'unknown',
-    digest: 'unknown',
-    receivedAt: runStartTime.toISOString(),
+    digest: unknownDigest,
+    receivedAt: startTime.toISOString(),
     payload: { text: excerpt(given) },
     effects: [],
   };

@@ -47,7 +47,16 @@ export async function injectFaults(topology: Topology, random: Random, signal: A
 
 async function freeze(worker: Part): Promise<void> {
   const pid = worker.pid();
-  process.kill(pid, 'SIGSTOP');
+  signal(pid, 'SIGSTOP');
   await sleep(frozenMs);
-  process.kill(pid, 'SIGCONT');
+  signal(pid, 'SIGCONT');
+}
+
+/** A process that ended by itself is the verdict's to tell, not a reason to stop here. */
+function signal(pid: number, name: 'SIGSTOP' | 'SIGCONT'): void {
+  try {
+    process.kill(pid, name);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+  }
 }

@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import pg from 'pg';
@@ -24,6 +26,7 @@ interface Verdict {
   readonly open: number;
   readonly deadLetters: number;
   readonly stray: number;
+  readonly crashed: number;
 }
 
 function readArguments(): { seed: number; events: number; concurrency: number } {
@@ -63,6 +66,7 @@ async function main(): Promise<number> {
     const events = makeEvents(total, random);
     const stopFaults = new AbortController();
     const faulting = injectFaults(topology, random, stopFaults.signal);
+    faulting.catch(() => {});
     await sendAll(events, topology, concurrency, random, progress);
     stopFaults.abort();
     const faults = await faulting;
@@ -77,8 +81,15 @@ async function main(): Promise<number> {
     report({ seed, total, events, faults, verdict, rested, seconds: (Date.now() - began) / 1000 });
     return rested && Object.values(verdict).every((count) => count === 0) ? 0 : 1;
   } finally {
+    for (const name of topology.crashed)
+      progress(`${name} ended by itself; its log:\n${tailOf(topology.folder, name)}`);
     await topology.stop();
   }
+}
+
+function tailOf(folder: string, name: string): string {
+  const file = join(folder, `${name.split(' ')[0]}.log`);
+  return readFileSync(file, 'utf8').split('\n').slice(-30).join('\n');
 }
 
 function makeEvents(total: number, random: ReturnType<typeof seededRandom>): ProofEvent[] {
@@ -173,6 +184,7 @@ async function judge(topology: Topology, events: readonly ProofEvent[]): Promise
       stray: [...shipped.keys()].filter((fulfilment) => !wanted.has(fulfilment)).length,
       open: events.filter(({ id }) => stateOf.get(id) !== 'done').length,
       deadLetters: letters.rows[0]?.count ?? 0,
+      crashed: topology.crashed.length,
     };
   });
 }
@@ -206,7 +218,7 @@ function report(run: {
       `events       ${run.total}, with ${new Set(run.events.map(({ fulfilment }) => fulfilment)).size} business identities`,
       `deliveries   ${sum(paths)}: ${list(paths)}`,
       `effects lost ${verdict.lost}, double ${verdict.double}, stray ${verdict.stray}`,
-      `left behind  events not done ${verdict.open}, dead letters ${verdict.deadLetters}, workflows at rest: ${run.rested ? 'yes' : 'no'}`,
+      `left behind  events not done ${verdict.open}, dead letters ${verdict.deadLetters}, workflows at rest: ${run.rested ? 'yes' : 'no'}, processes that ended by themselves ${verdict.crashed}`,
       `time         ${run.seconds.toFixed(0)} s`,
       `verdict      ${proven ? 'PROVEN: every accepted event has its effect exactly once' : 'NOT PROVEN'}`,
       '',
@@ -214,4 +226,10 @@ function report(run: {
   );
 }
 
-process.exit(await main());
+main().then(
+  (code) => process.exit(code),
+  (error: Error) => {
+    process.stderr.write(`${error.stack}\n`);
+    process.exit(1);
+  },
+);

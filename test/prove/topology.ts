@@ -31,6 +31,8 @@ export interface Topology {
   readonly databaseUrl: string;
   readonly temporalAddress: string;
   readonly folder: string;
+  /** Names of processes that ended without being asked. */
+  readonly crashed: string[];
   stop(): Promise<void>;
 }
 
@@ -41,6 +43,7 @@ const config = fileURLToPath(new URL('./onefold.ts', import.meta.url));
 const backWithinMs = 60_000;
 
 export async function startTopology(progress: (line: string) => void): Promise<Topology> {
+  const crashed: string[] = [];
   const folder = await mkdtemp(join(tmpdir(), 'onefold-proof-'));
   // As root, PostgreSQL runs as another user, who must get through.
   await chmod(folder, 0o711);
@@ -93,16 +96,22 @@ export async function startTopology(progress: (line: string) => void): Promise<T
     },
   ];
   const workers = await Promise.all(
-    [1, 2].map((number) => startNode(`worker-${number}`, 'worker', folder, environment)),
+    [1, 2].map((number) => startNode(`worker-${number}`, 'worker', folder, environment, crashed)),
   );
   const receivers = await Promise.all(
     [1, 2].map(async (number) => {
       const port = await freePort(0);
-      const part = await startNode(`receiver-${number}`, 'receiver', folder, {
-        ...environment,
-        ONEFOLD_HOST: '127.0.0.1',
-        ONEFOLD_PORT: String(port),
-      });
+      const part = await startNode(
+        `receiver-${number}`,
+        'receiver',
+        folder,
+        {
+          ...environment,
+          ONEFOLD_HOST: '127.0.0.1',
+          ONEFOLD_PORT: String(port),
+        },
+        crashed,
+      );
       return { ...part, url: `http://127.0.0.1:${port}/webhooks/shop` };
     }),
   );
@@ -113,6 +122,7 @@ export async function startTopology(progress: (line: string) => void): Promise<T
     databaseUrl,
     temporalAddress,
     folder,
+    crashed,
     async stop() {
       for (const part of [...receivers, ...workers]) await part.kill();
       await temporal.stop(true);
@@ -127,6 +137,7 @@ async function startNode(
   command: 'receiver' | 'worker',
   folder: string,
   environment: NodeJS.ProcessEnv,
+  crashed: string[],
 ): Promise<Part> {
   const log = createWriteStream(join(folder, `${name}.log`), { flags: 'a' });
   const launch = (): ChildProcess => {
@@ -136,6 +147,9 @@ async function startNode(
     });
     started.stdout?.pipe(log, { end: false });
     started.stderr?.pipe(log, { end: false });
+    started.once('exit', (code, signal) => {
+      if (signal !== 'SIGKILL') crashed.push(`${name} (${signal ?? `exit code ${code}`})`);
+    });
     return started;
   };
   let child = launch();

@@ -21,7 +21,9 @@ async function tables(): Promise<string[]> {
   const client = new pg.Client({ connectionString: database.url });
   await client.connect();
   try {
-    const { rows } = await client.query("SELECT table_name FROM information_schema.tables WHERE table_schema = 'public'");
+    const { rows } = await client.query(
+      "SELECT table_name FROM information_schema.tables WHERE table_schema = 'public'",
+    );
     return rows.map(({ table_name }) => table_name as string);
   } finally {
     await client.end();

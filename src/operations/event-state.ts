@@ -1,0 +1,67 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type WorkflowExecutionDescription, WorkflowNotFoundError } from '@temporalio/client';
+import { OnefoldError } from '../errors.js';
+import { type RecordedEvent, readPlan } from '../ledger/read-plan.js';
+import type { OperationsContext } from './context.js';
+import type { NamedEvent } from './read-event-name.js';
+
+/** Where an event stands: what the ledger has of it, and its latest run. Either may be missing. */
+export interface EventState {
+  readonly recorded: RecordedEvent | undefined;
+  /** Undefined where Temporal has forgotten the event, or never had it. */
+  readonly execution: WorkflowExecutionDescription | undefined;
+}
+
+/** Ends of a run; whatever else a server may report is not one. */
+const closedStatuses: ReadonlySet<string> = new Set(['COMPLETED', 'FAILED', 'CANCELLED', 'TERMINATED', 'TIMED_OUT']);
+
+/**
+ * Between the dead letter and the end of its workflow lie a few milliseconds; a replay that comes in them waits for the
+ * end instead of being refused as running.
+ */
+const closeWaitMs = 10_000;
+const lookEveryMs = 50;
+
+/** Reads the run first: what a closed run wrote into the ledger is there by then. */
+export async function readEventState(context: OperationsContext, event: NamedEvent): Promise<EventState> {
+  const execution = await describe(context, event);
+  const { database, schema } = context.ledger;
+  return { execution, recorded: await readPlan(database.query, schema, event.tenant, event.eventKey) };
+}
+
+/**
+ * Reads the state of an event that nobody is processing.
+ *
+ * @throws {OnefoldError} `replay_refused` while it is being processed; `event_unknown`.
+ */
+export async function readClosedState(context: OperationsContext, event: NamedEvent): Promise<EventState> {
+  const until = Date.now() + closeWaitMs;
+  for (;;) {
+    const state = await readEventState(context, event);
+    const { execution, recorded } = state;
+    if (!execution && !recorded) {
+      throw new OnefoldError('event_unknown', `neither the ledger nor Temporal knows ${event.source}/${event.id}`);
+    }
+    if (!execution || closedStatuses.has(execution.status.name)) return state;
+    const ending = recorded !== undefined && recorded.state !== 'open';
+    if (!ending || Date.now() > until) {
+      throw new OnefoldError(
+        'replay_refused',
+        `${event.source}/${event.id} is being processed: end its pause with the signal retryNow, or abandon it first`,
+      );
+    }
+    await sleep(lookEveryMs);
+  }
+}
+
+async function describe(
+  { client }: OperationsContext,
+  { eventKey }: NamedEvent,
+): Promise<WorkflowExecutionDescription | undefined> {
+  try {
+    return await client.workflow.getHandle(eventKey).describe();
+  } catch (error) {
+    if (error instanceof WorkflowNotFoundError) return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,291 @@
+/**
+ * Records one history of each shape that an event's run can take, with real servers, into this folder; the tests replay
+ * them against the workflow code as it is. Run it after a change that is meant to change histories, and keep the old
+ * files of released versions beside the new ones: `npx tsx test/histories/record.ts`.
+ */
+import { randomUUID } from 'node:crypto';
+import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { Client, Connection, type WorkflowHandle } from '@temporalio/client';
+import { historyToJSON } from '@temporalio/common/lib/proto-utils.js';
+import { pino } from 'pino';
+import { createCatalogue } from '../../src/effects/catalogue.js';
+import { NotYetError } from '../../src/effects/errors.js';
+import { eventKey } from '../../src/identity/event-identity.js';
+import { migrateLedger } from '../../src/ledger/migrate.js';
+import { pgDatabase } from '../../src/ledger/pg-database.js';
+import { schemaName } from '../../src/ledger/schema-name.js';
+import { findTemporal } from '../../src/runtime/embedded/find-temporal.js';
+import { startPostgresServer } from '../../src/runtime/embedded/postgres-server.js';
+import { startTemporalServer } from '../../src/runtime/embedded/temporal-server.js';
+import { createMetrics } from '../../src/runtime/metrics.js';
+import { sha256 } from '../../src/runtime/sha256.js';
+import { createWorker } from '../../src/worker/create-worker.js';
+import { type ProcessEventInput, searchAttributeTypes } from '../../src/workflows/contract.js';
+import { createGate } from '../hazards/support/gate.js';
+import { nudged } from '../hazards/support/nudged.js';
+import { shop } from '../hazards/support/shop.js';
+import { until } from '../hazards/support/until.js';
+
+const folder = fileURLToPath(new URL('.', import.meta.url));
+const taskQueue = 'histories';
+
+/** How each order's effect behaves, by the order's name; what is not here is done at once. */
+const behaviour = new Map<string, (attempt: number) => Promise<void> | void>();
+const quick = { initialInterval: 50, maximumInterval: 50, maximumAttempts: 3 };
+const effects = ['ship-order', 'send-mail'].map((name) =>
+  shop.effect(name, {
+    on: 'order.paid',
+    retry: quick,
+    businessKey: ({ data }) => {
+      if (data.unplannable) throw new Error('no key');
+      return `${name}:${data.order}`;
+    },
+    commit: async ({ event, attempt }) => {
+      await behaviour.get(`${name} ${event.data.order}`)?.(attempt);
+      return { order: event.data.order };
+    },
+  }),
+);
+
+interface Recording {
+  readonly client: Client;
+  start(order: string, more?: Partial<ProcessEventInput> & { data?: object; id?: string }): Promise<WorkflowHandle>;
+}
+
+const fails = (attempts: number) => (attempt: number) => {
+  if (attempt <= attempts) throw new Error('the warehouse said no');
+};
+const failed = (handle: WorkflowHandle) =>
+  handle.result().then(
+    () => Promise.reject(new Error('it completed')),
+    () => handle,
+  );
+const done = (handle: WorkflowHandle) => handle.result().then(() => handle);
+const both = ['ship-order', 'send-mail'];
+
+/** Each resolves with a handle on the run to record. */
+const shapes: Record<string, (recording: Recording, order: string) => Promise<WorkflowHandle>> = {
+  'done-at-once': async ({ start }, order) => done(await start(order)),
+  'retried-then-done': async ({ start }, order) => {
+    behaviour.set(`ship-order ${order}`, fails(2));
+    return done(await start(order));
+  },
+  'dead-lettered': async ({ start }, order) => {
+    behaviour.set(`ship-order ${order}`, fails(9));
+    return failed(await start(order));
+  },
+  'several-effects-one-failed': async ({ start }, order) => {
+    behaviour.set(`send-mail ${order}`, fails(9));
+    return failed(await start(order, { effects: both }));
+  },
+  'several-effects': async ({ start }, order) => {
+    behaviour.set(`send-mail ${order}`, fails(1));
+    return done(await start(order, { effects: both }));
+  },
+  'already-done': async ({ start }, order) => {
+    await done(await start(order));
+    return done(await start(order));
+  },
+  'already-done-by-another': async ({ start }, order) => {
+    await done(await start(order));
+    return done(await start(order, { id: randomUUID() }));
+  },
+  'waited-on-a-claim': async ({ start }, order) => {
+    const gate = createGate();
+    behaviour.set(`ship-order ${order}`, () => gate.pass());
+    const holder = await start(order);
+    await gate.reached;
+    const waiter = await start(order, { id: randomUUID() });
+    await until(
+      'the wait',
+      async () => ((await waiter.query('status')) as { effects: { phase: string }[] }).effects[0]?.phase === 'waiting',
+    );
+    gate.open();
+    await done(holder);
+    return done(waiter);
+  },
+  'waited-not-yet': async ({ start }, order) => {
+    let left = 2;
+    behaviour.set(`ship-order ${order}`, () => {
+      if (left-- > 0) throw new NotYetError(50);
+    });
+    return done(await start(order));
+  },
+  'waits-for-an-effect': async ({ start }, order) => {
+    const handle = await start(order, { effects: ['newcomer'] });
+    await until('a second try', async () => ((await handle.fetchHistory()).events?.length ?? 0) > 12);
+    await handle.terminate();
+    return handle;
+  },
+  abandoned: async ({ start }, order) => {
+    behaviour.set(`ship-order ${order}`, () => {
+      throw new NotYetError(60_000);
+    });
+    const handle = await start(order);
+    await until(
+      'the wait',
+      async () => ((await handle.query('status')) as { effects: { phase: string }[] }).effects[0]?.phase === 'waiting',
+    );
+    await handle.executeUpdate('abandon', { args: [{ by: 'ann', reason: 'the customer left' }] });
+    return done(handle);
+  },
+  'abandoned-before': async (recording, order) => {
+    await (shapes.abandoned as (typeof shapes)[string])(recording, order);
+    return done(await recording.start(order));
+  },
+  'retried-now': async ({ start }, order) => {
+    let left = 1;
+    behaviour.set(`ship-order ${order}`, () => {
+      if (left-- > 0) throw new NotYetError(60_000);
+    });
+    const handle = await start(order);
+    await until(
+      'the wait',
+      async () => ((await handle.query('status')) as { effects: { phase: string }[] }).effects[0]?.phase === 'waiting',
+    );
+    await handle.signal('retryNow', { effect: 'ship-order' });
+    return done(handle);
+  },
+  cancelled: async ({ start }, order) => {
+    behaviour.set(`ship-order ${order}`, () => {
+      throw new NotYetError(60_000);
+    });
+    const handle = await start(order);
+    await until(
+      'the wait',
+      async () => ((await handle.query('status')) as { effects: { phase: string }[] }).effects[0]?.phase === 'waiting',
+    );
+    await handle.cancel();
+    return failed(handle);
+  },
+  'planning-failed': async ({ start }, order) => {
+    const handle = await start(order, { data: { unplannable: true } });
+    await until('a failed plan', async () => ((await handle.fetchHistory()).events?.length ?? 0) > 5);
+    await handle.signal('retryNow');
+    await until('another one', async () => ((await handle.fetchHistory()).events?.length ?? 0) > 14);
+    await handle.terminate();
+    return handle;
+  },
+  'data-invalid': async ({ start }, order) => failed(await start(order, { payload: { text: 'no JSON' } })),
+  'malformed-input': async ({ client }, order) => {
+    const workflowId = eventKey({ tenant: '', source: 'shop', id: order }, sha256);
+    return failed(await client.workflow.start('processEvent', { workflowId, taskQueue, args: ['rubbish'] }));
+  },
+  'continued-as-new': async (recording, order) => (await outgrown(recording, order)).first,
+  'continued-from': async (recording, order) => done((await outgrown(recording, order)).next),
+  sweep: async ({ client }, order) =>
+    done(await client.workflow.start('sweepClosedEvents', { workflowId: `sweep/${order}`, taskQueue, args: [] })),
+};
+
+/** An event that waits until its history is long enough for a second run. */
+async function outgrown({ client, start }: Recording, order: string) {
+  let open = false;
+  behaviour.set(`send-mail ${order}`, () => {
+    if (!open) throw new NotYetError(20);
+  });
+  const handle = await start(order, { effects: both });
+  const { runId } = await handle.describe();
+  const untilNext = () => until('a second run', async () => (await handle.describe()).runId !== runId, 60_000);
+  await nudged([handle], untilNext, 200);
+  open = true;
+  await handle.signal('retryNow');
+  return {
+    first: client.workflow.getHandle(handle.workflowId, runId),
+    next: client.workflow.getHandle(handle.workflowId),
+  };
+}
+
+/** Leaves out what names this machine and what no replay reads. */
+function impersonal(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(impersonal);
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([key, member]) => [
+      key,
+      key === 'stackTrace' ? '' : key === 'identity' ? 'recorded' : impersonal(member),
+    ]),
+  );
+}
+
+async function main(): Promise<void> {
+  const progress = (line: string) => void process.stderr.write(`${line}\n`);
+  const work = await mkdtemp(join(tmpdir(), 'onefold-histories-'));
+  await chmod(work, 0o711);
+  const stops: (() => Promise<unknown>)[] = [() => rm(work, { recursive: true, force: true })];
+  try {
+    const postgres = await startPostgresServer({ folder: work, port: 0, durable: false, progress });
+    stops.push(() => postgres.stop());
+    const connectionString = postgres.urlOf('postgres');
+    await migrateLedger({ connectionString });
+    const temporal = await startTemporalServer({
+      executable: await findTemporal(progress),
+      folder: work,
+      inMemory: true,
+      port: 0,
+      searchAttributes: searchAttributeTypes,
+      dynamicConfig: ['limit.historyCount.suggestContinueAsNew=80'],
+    });
+    stops.push(() => temporal.stop());
+    const { address } = temporal;
+    const connection = await Connection.connect({ address });
+    stops.push(() => connection.close());
+    const client = new Client({ connection });
+    const database = pgDatabase({ connectionString, max: 40 });
+    stops.push(() => database.close());
+    let ready: () => void = () => {};
+    const isReady = new Promise<void>((resolve) => {
+      ready = resolve;
+    });
+    const worker = createWorker(
+      {
+        catalogue: createCatalogue([shop], effects),
+        ledger: { database, schema: schemaName('onefold') },
+        client,
+        temporal: { address },
+        namespace: 'default',
+        taskQueue,
+        log: pino({ level: 'silent' }),
+        metrics: createMetrics(),
+      },
+      { ownSignals: true, onReady: ready },
+    );
+    const running = worker.run();
+    stops.push(async () => {
+      worker.shutdown();
+      await running;
+    });
+    await isReady;
+
+    const start: Recording['start'] = (order, { data, id = order, ...more } = {}) => {
+      const text = JSON.stringify({ type: 'order.paid', data: { order, ...data } });
+      const input: ProcessEventInput = {
+        version: 1,
+        tenant: '',
+        source: 'shop',
+        id,
+        type: 'order.paid',
+        digest: sha256(text),
+        receivedAt: new Date().toISOString(),
+        payload: { text },
+        effects: ['ship-order'],
+        ...more,
+      };
+      const workflowId = eventKey({ tenant: '', source: 'shop', id }, sha256);
+      return client.workflow.start('processEvent', { workflowId, taskQueue, args: [input] });
+    };
+    for (const [name, shape] of Object.entries(shapes)) {
+      const handle = await shape({ client, start }, name);
+      const history = JSON.parse(historyToJSON(await handle.fetchHistory()));
+      const text = JSON.stringify({ workflowId: handle.workflowId, history: impersonal(history) }, null, 1);
+      await writeFile(join(folder, `${name}.json`), `${text}\n`);
+      progress(`recorded ${name}: ${history.events.length} events`);
+    }
+  } finally {
+    for (const stop of stops.reverse()) await stop();
+  }
+}
+
+await main();
