@@ -6,16 +6,21 @@ import type { Database } from './ledger/database.js';
 import type { Ledger } from './ledger/ledger.js';
 import { pgDatabase } from './ledger/pg-database.js';
 import { defaultSchema, schemaName } from './ledger/schema-name.js';
-import { type OperationsContext, operationsContext } from './operations/context.js';
+import { type OperationsContext, operationsContext, withLedger } from './operations/context.js';
 import { type ReplayOptions, type ReplayOutcome, replayEvent } from './operations/replay-event.js';
 import { createReceiver, type Receiver } from './receiver/create-receiver.js';
 import { readEnvironment } from './runtime/environment.js';
 import { createLogger, type Logger } from './runtime/logger.js';
 import { createMetrics, type Metrics } from './runtime/metrics.js';
 import { refuseUnknownOptions } from './runtime/options.js';
-import { connectClient, type TemporalClient, type TemporalSettings } from './runtime/temporal.js';
+import {
+  checkTemporalSettings,
+  connectClient,
+  type TemporalClient,
+  type TemporalSettings,
+} from './runtime/temporal.js';
 import type { Source } from './sources/define-source.js';
-import { createWorker, type OnefoldWorker, type WorkerOptions } from './worker/create-worker.js';
+import { connectionsOf, createWorker, type OnefoldWorker, type WorkerOptions } from './worker/create-worker.js';
 import { defaultTaskQueue } from './workflows/contract.js';
 
 /** What {@link createOnefold} takes. Whatever is left out comes from the environment. */
@@ -88,6 +93,7 @@ const known: readonly (keyof OnefoldOptions)[] = [
 export function createOnefold(options: OnefoldOptions): Onefold {
   refuseUnknownOptions(options, known, 'createOnefold');
   const catalogue = createCatalogue(options.sources, options.effects);
+  if (options.temporal) checkTemporalSettings(options.temporal, 'createOnefold.temporal');
   if (options.schema !== undefined) schemaName(options.schema);
   const metrics = createMetrics();
   const environment = once(() => readEnvironment());
@@ -96,10 +102,12 @@ export function createOnefold(options: OnefoldOptions): Onefold {
     return options.logger ?? createLogger(level === undefined ? {} : { level });
   });
   const temporal = once((): TemporalClient => connectClient(options.temporal));
-  const ledger = once((): Ledger<RegisteredTx> => {
+  const openLedger = (connections: number): Ledger<RegisteredTx> => {
     const schema = schemaName(options.schema ?? environment().schema ?? defaultSchema);
-    return { schema, database: options.database ?? ownDatabase(environment().databaseUrl, log()) };
-  });
+    return { schema, database: options.database ?? ownDatabase(environment().databaseUrl, log(), connections) };
+  };
+  const ledger = once(() => openLedger(receiverConnections));
+  const workerLedgers: OnceMade<Ledger<RegisteredTx>>[] = [];
   const receiver = once(
     (): Receiver => createReceiver({ ...context, sources: catalogue.sources, effects: catalogue.effects }),
   );
@@ -135,7 +143,12 @@ export function createOnefold(options: OnefoldOptions): Onefold {
       return receiver().express as unknown as ReceiverRouter;
     },
     fetch: (request) => receiver().fetch(request),
-    worker: (workerOptions) => createWorker(context, workerOptions),
+    worker(workerOptions) {
+      // A pool of its own, so that a worker with much to do takes no connection from the receiver beside it.
+      const own = once(() => openLedger(connectionsOf(workerOptions)));
+      workerLedgers.push(own);
+      return createWorker(withLedger(context, own), workerOptions);
+    },
     replay: (event, replayOptions) => replayEvent(context, event, replayOptions),
     async drain() {
       if (receiver.made()) await receiver().drain();
@@ -143,12 +156,16 @@ export function createOnefold(options: OnefoldOptions): Onefold {
     async close() {
       if (receiver.made()) await receiver().close();
       if (temporal.made()) await temporal().close();
-      if (ledger.made() && !options.database) await ledger().database.close();
+      if (options.database) return;
+      for (const one of [ledger, ...workerLedgers]) if (one.made()) await one().database.close();
     },
   };
 }
 
-function ownDatabase(connectionString: string | undefined, log: Logger): Database<RegisteredTx> {
+/** Of a receiver and of the operations: evidence goes out in batches, and only large bodies are written one by one. */
+const receiverConnections = 10;
+
+function ownDatabase(connectionString: string | undefined, log: Logger, connections: number): Database<RegisteredTx> {
   if (connectionString === undefined) {
     throw new OnefoldError(
       'config_missing',
@@ -157,13 +174,16 @@ function ownDatabase(connectionString: string | undefined, log: Logger): Databas
   }
   return pgDatabase({
     connectionString,
+    max: connections,
     onIdleError: (error) => log.warn({ reason: error.message, code: 'ledger_unavailable' }, 'ledger.connection_lost'),
     // Where another transaction type is registered, createOnefold's type demands a database of that type.
   }) as Database<RegisteredTx>;
 }
 
+type OnceMade<Value> = (() => Value) & { made(): boolean };
+
 /** Makes a value on first use and keeps it. */
-function once<Value>(make: () => Value): (() => Value) & { made(): boolean } {
+function once<Value>(make: () => Value): OnceMade<Value> {
   let kept: { readonly value: Value } | undefined;
   return Object.assign(
     () => {

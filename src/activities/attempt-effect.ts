@@ -10,7 +10,8 @@ import { travellingResult } from '../effects/travelling-result.js';
 import { OnefoldError } from '../errors.js';
 import { businessKey } from '../identity/business-identity.js';
 import { displayEvent } from '../identity/event-identity.js';
-import type { AttemptAnswer, EffectEnd, EventPayload } from '../workflows/contract.js';
+import { orAborted } from '../runtime/or-aborted.js';
+import type { AttemptAnswer, AttemptPolicy, EffectEnd, EventPayload } from '../workflows/contract.js';
 import { attemptFailure } from './attempt-failure.js';
 import type { ActivityDependencies } from './dependencies.js';
 import type { EventRef } from './event-ref.js';
@@ -23,6 +24,8 @@ export interface AttemptEffectArgument {
   readonly payload: EventPayload;
   readonly effect: string;
   readonly businessKey: string;
+  /** The plan's numbers: what is configured by now is for events planned from now on. */
+  readonly policy: Pick<AttemptPolicy, 'timeoutMs' | 'nonRetryableErrorTypes'>;
   /** How many effects the event has; they share what may travel of their results. */
   readonly effects: number;
   /** Counted from 1, over all runs that continued as new. */
@@ -69,7 +72,7 @@ export function createAttemptEffect(deps: ActivityDependencies) {
       deps.log.info({ ...named, outcome: end.outcome, doneBy: end.doneBy, ms: Date.now() - began }, 'effect.done');
       return { kind: 'ended', end };
     } catch (error) {
-      const detail = classifyFailure(error, effect?.policy.nonRetryableErrorTypes ?? []);
+      const detail = classifyFailure(error, argument.policy.nonRetryableErrorTypes);
       deps.metrics.attempts.inc({ effect: argument.effect, ended: detail.code });
       deps.log.warn(
         { ...named, code: detail.code, permanent: detail.permanent, ...thrownAt(error), ms: Date.now() - began },
@@ -81,31 +84,37 @@ export function createAttemptEffect(deps: ActivityDependencies) {
 }
 
 async function carry(deps: ActivityDependencies, effect: Effect, argument: AttemptEffectArgument): Promise<EffectEnd> {
-  const { event: ref, payload, attempt, runStartedAt } = argument;
+  const { event: ref, runStartedAt } = argument;
+  const { timeoutMs } = argument.policy;
   const source = deps.catalogue.source(ref.source);
   if (!source) throw new OnefoldError('effect_unknown', `this worker has no source '${ref.source}'`);
-  const stop = attemptSignal(effect.policy.timeoutMs, runStartedAt === undefined, deps.graceOver);
-  try {
-    const json = await payloadText(deps.ledger, ref.eventKey, ref.tenant, ref.digest, payload);
+  const stop = attemptSignal(timeoutMs, runStartedAt === undefined, deps.graceOver);
+  const carryUnder = async (signal: AbortSignal): Promise<EffectEnd> => {
+    const json = await payloadText(deps.ledger, ref.eventKey, ref.tenant, ref.digest, argument.payload);
     const { event, dataDigest } = await buildEvent(source, ref, json);
-    const end = await carryLocalAttempt(deps.ledger, {
+    const { result, ...end } = await carryLocalAttempt(deps.ledger, {
       effect,
       event,
       dataDigest,
       eventKey: ref.eventKey,
       businessKey: businessKey(argument.businessKey),
-      attempt,
+      attempt: argument.attempt,
       owner: randomUUID(),
-      signal: stop.signal,
+      timeoutMs,
+      signal,
     });
-    const { result, ...rest } = end;
     return {
-      effect: effect.name,
+      // Under the name it was planned by, whatever it is called by now.
+      effect: argument.effect,
       businessKey: argument.businessKey,
-      attempts: attempt,
-      ...rest,
+      attempts: argument.attempt,
+      ...end,
       ...(result ? { result: travellingResult(result, argument.effects) } : {}),
     };
+  };
+  try {
+    // All of it, the reading of the body and the user's schema included: whatever hangs must not hold the slot.
+    return await orAborted(carryUnder(stop.signal), stop.signal);
   } finally {
     stop.release();
   }

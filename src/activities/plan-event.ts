@@ -1,6 +1,7 @@
 import { classifyFailure } from '../effects/classify-failure.js';
 import { planEvent } from '../effects/plan-event.js';
 import { displayEvent } from '../identity/event-identity.js';
+import { orAborted } from '../runtime/or-aborted.js';
 import type { PlanAnswer, ProcessEventInput } from '../workflows/contract.js';
 import { attemptFailure } from './attempt-failure.js';
 import type { ActivityDependencies } from './dependencies.js';
@@ -15,6 +16,12 @@ export interface PlanEventArgument {
   readonly runStartedAt?: number;
 }
 
+/**
+ * A plan computes keys and runs a statement or two; what takes longer hangs, in the user's schema or on the way to
+ * PostgreSQL. Below the workflow's own limit, so that the reason comes from here.
+ */
+const planWithinMs = 30_000;
+
 /** Makes the activity that plans an event. Its failures are attempts of planning, with a code and a reason. */
 export function createPlanEvent(deps: ActivityDependencies) {
   return async function plan({ eventKey, input, runId, runStartedAt }: PlanEventArgument): Promise<PlanAnswer> {
@@ -25,7 +32,7 @@ export function createPlanEvent(deps: ActivityDependencies) {
       ) {
         return { kind: 'use_regular' };
       }
-      const answer = await planEvent(deps, eventKey, input);
+      const answer = await orAborted(planEvent(deps, eventKey, input), AbortSignal.timeout(planWithinMs));
       if (answer.kind === 'effects_unknown') {
         deps.metrics.planningWaits.inc({ source: input.source });
         deps.log.warn(

@@ -1,8 +1,10 @@
 import { inputWithoutBody } from '../effects/plan-event.js';
 import { travellingResult } from '../effects/travelling-result.js';
 import { abandonEvent } from '../ledger/abandon-event.js';
+import type { Sql } from '../ledger/database.js';
 import { readPlan } from '../ledger/read-plan.js';
-import { readAct } from '../ledger/record-act.js';
+import { readAct, recordAct } from '../ledger/record-act.js';
+import { storableText } from '../ledger/storable-text.js';
 import type { AbandonRequest, EffectEnd, ProcessEventInput } from '../workflows/contract.js';
 import type { ActivityDependencies } from './dependencies.js';
 import type { EventRef } from './event-ref.js';
@@ -14,7 +16,12 @@ export interface RecordAbandonArgument {
   readonly request: AbandonRequest;
   /** The event key and the update's id: the identity of the act. */
   readonly act: string;
+  /** The event's JSON text where no plan has stored it yet. */
+  readonly text?: string;
 }
+
+/** Of the whole transaction, ms: within the timeout of the activity, which is tried again. */
+const transactionLimitMs = 10_000;
 
 /** What the ledger says once the last attempt has ended. */
 export interface RecordAbandonAnswer {
@@ -31,20 +38,43 @@ export function createRecordAbandon(deps: ActivityDependencies) {
     input,
     request,
     act,
+    text,
   }: RecordAbandonArgument): Promise<RecordAbandonAnswer> {
-    const { query } = deps.ledger.database;
-    const { schema } = deps.ledger;
-    const ends = await readEnds(deps, event);
-    const abandoned = await abandonEvent(query, schema, {
-      ...event,
-      input: inputWithoutBody(input),
-      act,
-      by: request.by,
-      reason: request.reason,
-      seen: JSON.stringify(ends.map(({ effect, businessKey, outcome }) => ({ effect, businessKey, outcome }))),
-    });
-    deps.log.info({ eventKey: event.eventKey, by: request.by, act, abandoned }, 'webhook.abandoned');
-    return { abandoned, ends };
+    const { database, schema } = deps.ledger;
+    const answer = await database.transaction(
+      async (_tx, sql) => {
+        const abandoned = await abandonEvent(sql, schema, {
+          ...event,
+          input: inputWithoutBody(input),
+          by: request.by,
+          reason: request.reason,
+          body: text === undefined ? undefined : Buffer.from(text),
+        });
+        // Only now: a completion that was committing is in, and none can follow while the event's row is held.
+        const ends = await readEnds(deps, sql, event);
+        if (abandoned) {
+          await recordAct(sql, schema, {
+            tenant: event.tenant,
+            id: act,
+            kind: 'abandon',
+            eventKey: event.eventKey,
+            actor: storableText(request.by),
+            reason: storableText(request.reason),
+            seen: JSON.stringify(ends.map(({ effect, businessKey, outcome }) => ({ effect, businessKey, outcome }))),
+            outcome: 'abandoned',
+          });
+        }
+        return { abandoned, ends };
+      },
+      {
+        statementTimeoutMs: transactionLimitMs,
+        lockTimeoutMs: transactionLimitMs,
+        idleTimeoutMs: transactionLimitMs,
+        signal: AbortSignal.timeout(transactionLimitMs),
+      },
+    );
+    deps.log.info({ eventKey: event.eventKey, by: request.by, act, abandoned: answer.abandoned }, 'webhook.abandoned');
+    return answer;
   };
 }
 
@@ -62,13 +92,12 @@ export function createWasActCarriedOut(deps: ActivityDependencies) {
  */
 export function createReadEffectEnds(deps: ActivityDependencies) {
   return async function readEffectEnds(event: EventRef): Promise<readonly EffectEnd[]> {
-    return readEnds(deps, event);
+    return readEnds(deps, deps.ledger.database.query, event);
   };
 }
 
-async function readEnds(deps: ActivityDependencies, event: EventRef): Promise<EffectEnd[]> {
-  const { database, schema } = deps.ledger;
-  const effects = (await readPlan(database.query, schema, event.tenant, event.eventKey))?.effects ?? [];
+async function readEnds(deps: ActivityDependencies, sql: Sql, event: EventRef): Promise<EffectEnd[]> {
+  const effects = (await readPlan(sql, deps.ledger.schema, event.tenant, event.eventKey))?.effects ?? [];
   return effects.flatMap(({ effect, businessKey, ended }) => {
     if (!ended) return [];
     const { result, ...end } = ended;

@@ -2,15 +2,15 @@ import { userInfo } from 'node:os';
 import { createInterface } from 'node:readline/promises';
 import { Command, InvalidArgumentError } from 'commander';
 import { OnefoldError } from '../errors.js';
-import { migrateLedger } from '../ledger/migrate.js';
 import { operationsContext, withLog } from '../operations/context.js';
-import { type ReplayOptions, type ReplayOutcome, replayEvent } from '../operations/replay-event.js';
+import type { ReplayOptions, ReplayOutcome } from '../operations/replay-event.js';
 import { durationMs } from '../runtime/duration.js';
 import { portNumber, readEnvironment } from '../runtime/environment.js';
-import { createLogger } from '../runtime/logger.js';
 import { loadConfig } from './load-config.js';
-import { type ProcessOptions, runProcesses } from './run-processes.js';
-import { sendDeliveries } from './send-deliveries.js';
+import type { ProcessOptions } from './run-processes.js';
+
+// What only one command needs is loaded inside its action: Temporal's client, Express, pino and the migrations take a second
+// together, which `--help`, a misspelt option and the other commands need not spend.
 
 const configOption = ['--config <file>', 'module that exports `onefold` (ONEFOLD_CONFIG; default onefold.ts)'] as const;
 
@@ -35,8 +35,9 @@ function wholeNumber(least: number, most: number): (text: string) => number {
   });
 }
 
+/** A pause or a grace of this process, which nobody wants longer. */
 function duration(name: string): (text: string) => number {
-  return checked((text) => durationMs(text, name));
+  return checked((text) => durationMs(text, name, '1 hour'));
 }
 
 function processCommand(name: string, description: string, parts: { receiver: boolean; worker: boolean }): Command {
@@ -49,7 +50,7 @@ function processCommand(name: string, description: string, parts: { receiver: bo
   if (parts.worker) {
     command.option(
       '--concurrency <number>',
-      'first attempts at once, and later ones beside them; the pool needs twice as many connections (default 15)',
+      'first attempts at once, and as many later ones beside them; each may hold a PostgreSQL connection (default 15)',
       wholeNumber(1, 1000),
     );
     command.option(
@@ -60,6 +61,7 @@ function processCommand(name: string, description: string, parts: { receiver: bo
     );
   }
   return command.action(async ({ config, ...options }: ProcessOptions & { config?: string }) => {
+    const { runProcesses } = await import('./run-processes.js');
     const onefold = await loadConfig(config ?? readEnvironment().config);
     process.exit(await runProcesses(onefold, parts, options));
   });
@@ -100,6 +102,7 @@ export function migrateCommand(): Command {
         );
       }
       const schema = options.schema ?? environment.schema;
+      const { migrateLedger } = await import('../ledger/migrate.js');
       const applied = await migrateLedger({
         connectionString: environment.databaseUrl,
         ...(schema === undefined ? {} : { schema }),
@@ -134,6 +137,7 @@ export function sendCommand(): Command {
     .option('--concurrency <n>', 'how many of them at once', wholeNumber(1, 1000), 1)
     .option('--every <duration>', 'pause between deliveries', duration('every'), 1000)
     .action(async (file: string, flags: SendFlags) => {
+      const { sendDeliveries } = await import('./send-deliveries.js');
       const environment = readEnvironment();
       const onefold = await loadConfig(flags.config ?? environment.config, file === '-' ? undefined : file);
       const source = onefold.catalogue.source(flags.source);
@@ -192,6 +196,8 @@ export function replayCommand(): Command {
     .option('--json', 'print the outcome as JSON')
     .option(...configOption)
     .action(async (event: string, flags: ReplayFlags) => {
+      const { createLogger } = await import('../runtime/logger.js');
+      const { replayEvent } = await import('../operations/replay-event.js');
       const { config, logLevel } = readEnvironment();
       const onefold = await loadConfig(flags.config ?? config);
       // Standard output is the answer's; the line that says who replayed belongs to the log all the same.

@@ -3,7 +3,6 @@ import { resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Command } from 'commander';
 import { type Environment, portNumber, readEnvironment } from '../runtime/environment.js';
-import { runDev } from './dev/run-dev.js';
 import type { DevSettings } from './dev/settings.js';
 import { findConfig } from './load-config.js';
 
@@ -57,6 +56,8 @@ export function devCommand(spawnApp: SpawnConfiguredApp = spawnRun): Command {
     .option('--json', 'print one line of JSON on standard output when ready, and texts for people on standard error')
     .action(async (options: DevOptions) => {
       const settings = readSettings(options, readEnvironment(), process.env.TEMPORAL_ADDRESS);
+      // Loaded here, so that help and complaints come without it.
+      const { runDev } = await import('./dev/run-dev.js');
       // At once: a download or a start that was given up may still hold the event loop.
       process.exit(await runDev(settings, (environment) => spawnApp(settings.configFile, environment)));
     });

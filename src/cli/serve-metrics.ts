@@ -24,7 +24,7 @@ export async function serveMetrics(
       () => response.writeHead(500).end(),
     );
   });
-  const port = await listenOn(server, listen);
+  const port = await listenOn(server, { ...listen, setBy: 'ONEFOLD_METRICS_PORT' });
   onefold[operationsContext].log.info({ url: `http://${listen.host}:${port}/metrics` }, 'metrics.ready');
   return () => {
     server.close();

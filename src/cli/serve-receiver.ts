@@ -53,7 +53,7 @@ export async function serveReceiver(
   });
   app.use(mountPath, onefold.receiver);
   const server = createServer({ requestTimeout: requestTimeoutMs }, app);
-  const port = await listenOn(server, listen);
+  const port = await listenOn(server, { ...listen, setBy: '--port or ONEFOLD_PORT' });
   const host = listen.host.includes(':') ? `[${listen.host}]` : listen.host;
   const url = `http://${host}:${port}${mountPath}`;
   context.log.info({ url }, 'receiver.ready');

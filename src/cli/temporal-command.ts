@@ -1,6 +1,5 @@
 import { spawn } from 'node:child_process';
 import { Command } from 'commander';
-import { findTemporal } from '../runtime/embedded/find-temporal.js';
 
 /**
  * `onefold temporal …`: Temporal's own CLI, wherever it was found or fetched to, for those who have none on their PATH.
@@ -13,6 +12,7 @@ export function temporalCommand(): Command {
     .allowUnknownOption()
     .passThroughOptions()
     .action(async (given: string[]) => {
+      const { findTemporal } = await import('../runtime/embedded/find-temporal.js');
       const executable = await findTemporal((line) => void process.stderr.write(`${line}\n`));
       const child = spawn(executable, given, { stdio: 'inherit' });
       const code = await new Promise<number>((resolve, reject) => {

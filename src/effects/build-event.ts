@@ -13,11 +13,18 @@ export interface EventEnvelope {
   readonly occurredAt?: string;
 }
 
+/** The shortest run of digits that a double may round. */
+const longNumber = /\d{16}/;
+
 /** Names at most this many of a schema's complaints; the first usually says it all. */
 const issueLimit = 5;
 
 /**
  * Makes the event that business code sees, its data judged and shaped by the schema of its type.
+ *
+ * The digest is of what the schema returned, which is all that an effect is given as `data`: a schema that describes the
+ * whole payload so leaves out what differs in every event, such as its id and times, by not naming it. `types<T>()` returns
+ * everything, and then its long numbers are compared exactly.
  *
  * @param json The event's JSON text.
  * @throws {OnefoldError} `data_invalid` naming the fields at fault, never their values.
@@ -45,8 +52,9 @@ export async function buildEvent(
       `the data of '${envelope.type}' do not match their schema: ${issues.join('; ')}`,
     );
   }
+  const untouched = checked.value === data && longNumber.test(json);
   return {
-    dataDigest: dataDigest(data),
+    dataDigest: dataDigest(untouched ? source.preset.dataOf(parsed.lossless()) : checked.value),
     event: {
       source: source.name,
       type: envelope.type,

@@ -22,6 +22,8 @@ export interface LocalAttempt {
   readonly attempt: number;
   /** A fresh UUID per execution. */
   readonly owner: string;
+  /** Bounds every statement, wait and idleness of the transaction, in ms. */
+  readonly timeoutMs: number;
   /** Aborts at the timeout, on cancellation, and at shutdown; its reason is the error the attempt fails with. */
   readonly signal: AbortSignal;
 }
@@ -57,7 +59,7 @@ export async function carryLocalAttempt(ledger: Ledger<RegisteredTx>, attempt: L
     businessKey,
     eventKey,
   };
-  const timeoutMs = effect.policy.timeoutMs;
+  const { timeoutMs } = attempt;
   return ledger.database.transaction(
     async (tx, sql) => {
       const claim = await claimEffect(sql, ledger.schema, {

@@ -1,4 +1,5 @@
 import { OnefoldError } from '../errors.js';
+import { cutText } from '../identity/cut-text.js';
 import type { FailureDetail } from '../workflows/contract.js';
 import { readVerdict } from './errors.js';
 
@@ -26,10 +27,21 @@ const permanentCodes = new Set<string>([
   'result_too_large',
   'payload_missing',
   'input_malformed',
+  'abandoned',
 ]);
 
-/** Codes of attempts that were none: they wait without spending the budget of attempts. */
-const uncountedCodes = new Set<string>(['not_yet', 'claim_waiting', 'worker_shutdown', 'cancelled', 'effect_unknown']);
+/**
+ * Codes of attempts that were none: they wait without spending the budget of attempts. Without a connection an attempt has
+ * not begun, and a database that is away for an hour is no reason to give an event up.
+ */
+const uncountedCodes = new Set<string>([
+  'not_yet',
+  'claim_waiting',
+  'worker_shutdown',
+  'cancelled',
+  'effect_unknown',
+  'ledger_unavailable',
+]);
 
 const messageLimit = 500;
 
@@ -43,7 +55,7 @@ export function classifyFailure(thrown: unknown, nonRetryable: readonly string[]
   const names = [code, ...aliases(thrown)];
   return {
     code,
-    message: message.slice(0, messageLimit),
+    message: cutText(message, messageLimit),
     permanent: permanentCodes.has(code) || names.some((name) => nonRetryable.includes(name)),
     counted: !uncountedCodes.has(code),
     ...(retryAfterMs === undefined ? {} : { retryAfterMs }),

@@ -26,7 +26,7 @@ export interface LocalEffectOptions<
   // biome-ignore lint/suspicious/noConfusingVoidType: an async function without a return is a Promise<void>
   readonly commit: (context: CommitContext<EventOf<Source, Events, Types>>) => Promise<JsonValue | undefined | void>;
   readonly retry?: RetryOptions;
-  /** Longest duration of one attempt. Default '30 seconds'. */
+  /** Longest duration of one attempt, at most 1 hour. Default '30 seconds'. */
   readonly timeout?: string | number;
   /**
    * Earlier names of this effect, whose completions still count. The oldest first: it is the name that the ledger goes on
@@ -71,7 +71,7 @@ export function defineEffect<Source extends string, Events extends EventSchemas,
       throw new OnefoldError('config_invalid', `${place}.${part}: expected a function, got ${typeof options[part]}`);
     }
   }
-  const timeoutMs = durationMs(options.timeout ?? '30 seconds', `${place}.timeout`);
+  const timeoutMs = durationMs(options.timeout ?? '30 seconds', `${place}.timeout`, '1 hour');
   const formerly = [options.formerly ?? []].flat() as string[];
   for (const former of formerly) checkName(former, `${place}.formerly`);
   return Object.freeze({

@@ -28,8 +28,8 @@ const known = [
   'nonRetryableErrorTypes',
 ];
 
-/** A year: longer timers are a mistake in the unit. */
-const longestMs = 365 * 86_400_000;
+/** Longer durable timers are a mistake in the unit. */
+const longest = '365 days';
 
 /**
  * Fills in the defaults and judges the numbers.
@@ -50,11 +50,15 @@ export function attemptPolicy(options: RetryOptions | undefined, timeoutMs: numb
   if (!Number.isInteger(attempts) || attempts < 1 || attempts > 10_000) {
     throw new OnefoldError('config_invalid', `${place}.retry.maximumAttempts: expected 1 to 10000, got ${attempts}`);
   }
-  const interval = (name: 'initialInterval' | 'maximumInterval' | 'maximumElapsed', fallback: string): number => {
-    const value = durationMs(given[name] ?? fallback, `${place}.retry.${name}`);
-    if (value > longestMs) throw new OnefoldError('config_invalid', `${place}.retry.${name}: at most 365 days`);
-    return value;
-  };
+  const interval = (name: 'initialInterval' | 'maximumInterval' | 'maximumElapsed', fallback: string): number =>
+    durationMs(given[name] ?? fallback, `${place}.retry.${name}`, longest);
+  const types: unknown = given.nonRetryableErrorTypes ?? [];
+  if (!isNames(types)) {
+    throw new OnefoldError(
+      'config_invalid',
+      `${place}.retry.nonRetryableErrorTypes: expected a list of codes or names`,
+    );
+  }
   const initialIntervalMs = interval('initialInterval', '5 seconds');
   const maximumIntervalMs = interval('maximumInterval', '8 hours');
   if (maximumIntervalMs < initialIntervalMs && given.maximumInterval !== undefined) {
@@ -66,7 +70,11 @@ export function attemptPolicy(options: RetryOptions | undefined, timeoutMs: numb
     maximumIntervalMs: Math.max(maximumIntervalMs, initialIntervalMs),
     maximumAttempts: attempts,
     maximumElapsedMs: interval('maximumElapsed', '3 days'),
-    nonRetryableErrorTypes: [...(given.nonRetryableErrorTypes ?? [])],
+    nonRetryableErrorTypes: [...types],
     timeoutMs,
   });
+}
+
+function isNames(value: unknown): value is readonly string[] {
+  return Array.isArray(value) && value.every((name) => typeof name === 'string' && name !== '');
 }

@@ -1,4 +1,5 @@
 import { OnefoldError } from '../errors.js';
+import { checkTenant } from './check-tenant.js';
 import { decodeSegment, encodeSegment, utf8Bytes } from './encode-segment.js';
 
 declare const brand: unique symbol;
@@ -20,42 +21,31 @@ export interface EventIdentity {
 /** Servers on PostgreSQL are reported to hold 255 bytes of a workflow ID; the rest is room for suffixes. */
 export const eventKeyLimitBytes = 200;
 
-/** The most bytes of a tenant's segment, so that the hashed form fits beside the longest source name. */
-export const tenantSegmentLimitBytes = 60;
-
-/** The most bytes of a provider's event id that are taken at all; a longer one is refused, not hashed. */
-export const eventIdLimitBytes = 4096;
+/**
+ * The most bytes of a provider's event id that are taken at all; a longer one is refused, not hashed. No provider known
+ * to us comes near it, and an index of PostgreSQL could still hold it.
+ */
+export const eventIdLimitBytes = 1024;
 
 /**
  * Makes the event key. Equal identities give equal keys, different ones different keys, case kept.
  *
  * @param digest SHA-256 of a text in hex. Given by the caller, since this folder is free of Node's modules.
- * @param options.hashed Hide the id behind the digest although it would fit; for ids that are sensitive.
  * @throws {OnefoldError} `identity_missing` for a blank id, `identity_invalid` for a part that is too long or not text.
  */
-export function eventKey(
-  identity: EventIdentity,
-  digest: (text: string) => string,
-  options: { readonly hashed?: boolean } = {},
-): EventKey {
+export function eventKey(identity: EventIdentity, digest: (text: string) => string): EventKey {
   if (identity.id.trim() === '') throw new OnefoldError('identity_missing', 'the event id is blank');
   if (identity.source === '') throw new OnefoldError('identity_invalid', 'the source of an event is blank');
   if (utf8Bytes(identity.id) > eventIdLimitBytes) {
     throw new OnefoldError('identity_invalid', `the event id is longer than ${eventIdLimitBytes} bytes`);
   }
-  if ([identity.tenant, identity.source, identity.id].some((part) => part.includes('\0'))) {
+  const tenant = encodeSegment(checkTenant(identity.tenant));
+  if ([identity.source, identity.id].some((part) => part.includes('\0'))) {
     throw new OnefoldError('identity_invalid', 'an identity holds NUL, which no text column of PostgreSQL takes');
-  }
-  const tenant = encodeSegment(identity.tenant);
-  if (tenant.length > tenantSegmentLimitBytes) {
-    throw new OnefoldError(
-      'identity_invalid',
-      `the tenant has ${tenant.length} bytes when percent-encoded, and at most ${tenantSegmentLimitBytes} are taken`,
-    );
   }
   const prefix = `event/${tenant}/${encodeSegment(identity.source)}/`;
   const readable = prefix + encodeSegment(identity.id);
-  if (!options.hashed && utf8Bytes(readable) <= eventKeyLimitBytes) return readable as EventKey;
+  if (utf8Bytes(readable) <= eventKeyLimitBytes) return readable as EventKey;
   // `~` cannot begin a readable segment, so no id can spell the hashed form of another.
   return `${prefix}~${digest(identity.id)}` as EventKey;
 }

@@ -1,6 +1,7 @@
 import { OnefoldError } from '../errors.js';
 import type { BusinessKey } from '../identity/business-identity.js';
 import type { StoredResult } from '../workflows/contract.js';
+import { abandonedMeanwhile } from './complete-effect.js';
 import type { Sql } from './database.js';
 import { storedResult, travellingResultBytes } from './read-plan.js';
 import type { SchemaName } from './schema-name.js';
@@ -41,41 +42,60 @@ export type Claim =
  * Takes the right to run a local write, inside its transaction, or says who did it. Done is final: no statement of
  * Onefold changes a completed row, whatever lease or time has passed.
  *
+ * A renamed effect is claimed under every name it has had, so that the primary key decides between it and a worker that
+ * knows only one of them, whichever comes first; where it has one name, that is one row.
+ *
+ * @throws {OnefoldError} `abandoned` when a person has abandoned the event, which a reset does not undo.
  * @throws {OnefoldError} `claim_without_completion` when a committed claim stands without its completion, which only a
  * transaction that was split can leave behind.
  * @throws PostgreSQL's 55P03 when another transaction holds the same key for longer than the lock timeout.
  * @see PostgreSQL manual, INSERT, ON CONFLICT: of two parallel inserts of one key one waits for the other's end.
  */
 export async function claimEffect(sql: Sql, schema: SchemaName, request: ClaimRequest): Promise<Claim> {
+  // In the same order everywhere, so that two claims of several names never wait for each other.
+  const names = [...new Set(request.names)].sort();
   const { rows } = await sql<{ fence: string; transaction: string }>(
     `INSERT INTO ${schema}.effects (tenant, effect, business_key, state, fence, owner, event_key, event, data_digest)
-     SELECT $1, $2, $3, 'claimed', 1, $4, $5, $6, $7
+     SELECT $1, name, $3, 'claimed', 1, $4, $5, $6, $7 FROM unnest($2::text[]) AS name
      WHERE NOT EXISTS (SELECT 1 FROM ${schema}.effects
-                       WHERE tenant = $1 AND effect = ANY($9) AND business_key = $3 AND state = 'done')
+                       WHERE tenant = $1 AND effect = ANY($2) AND business_key = $3 AND state = 'done')
+       AND NOT EXISTS (SELECT 1 FROM ${schema}.events WHERE tenant = $1 AND event_key = $5 AND state = 'abandoned')
      ON CONFLICT (tenant, effect, business_key) DO NOTHING
      RETURNING fence, pg_current_xact_id()::text AS transaction, set_config('lock_timeout', $8, true)`,
     [
       request.tenant,
-      request.effect,
+      names,
       request.businessKey,
       request.owner,
       request.eventKey,
       request.event,
       request.dataDigest,
       String(Math.ceil(request.lockTimeoutMs)),
-      request.names.filter((name) => name !== request.effect),
     ],
   );
   const [claimed] = rows;
-  if (claimed) return { path: 'claimed', fence: Number(claimed.fence), transaction: claimed.transaction };
+  if (claimed && rows.length === names.length) {
+    return { path: 'claimed', fence: Number(claimed.fence), transaction: claimed.transaction };
+  }
+  if (claimed) await releaseClaim(sql, schema, request);
   return readCompletion(sql, schema, request);
+}
+
+/** Takes back the claims under some of the names, after another worker committed under one of the others. */
+async function releaseClaim(sql: Sql, schema: SchemaName, request: ClaimRequest): Promise<void> {
+  await sql(
+    `DELETE FROM ${schema}.effects
+     WHERE tenant = $1 AND effect = ANY($2) AND business_key = $3 AND owner = $4 AND state = 'claimed'`,
+    [request.tenant, request.names, request.businessKey, request.owner],
+  );
 }
 
 /** A second statement, since READ COMMITTED shows the winner's row only to a statement that begins after its commit. */
 async function readCompletion(sql: Sql, schema: SchemaName, request: ClaimRequest): Promise<Claim> {
   const { rows } = await sql<{
+    abandoned: boolean;
     effect: string;
-    state: 'claimed' | 'done';
+    state: 'claimed' | 'done' | null;
     fence: string;
     event_key: string;
     event: string;
@@ -83,13 +103,17 @@ async function readCompletion(sql: Sql, schema: SchemaName, request: ClaimReques
     result: string | null;
     result_bytes: number | null;
   }>(
-    `SELECT effect, state, fence, event_key, event, data_digest = $4 AS same_data, octet_length(result) AS result_bytes,
-            CASE WHEN octet_length(result) <= ${travellingResultBytes} THEN result END AS result
-     FROM ${schema}.effects WHERE tenant = $1 AND effect = ANY($2) AND business_key = $3
-     ORDER BY state = 'done' DESC, effect = $5 DESC LIMIT 1`,
-    [request.tenant, request.names, request.businessKey, request.dataDigest, request.effect],
+    `SELECT EXISTS (SELECT 1 FROM ${schema}.events WHERE tenant = $1 AND event_key = $6 AND state = 'abandoned') AS abandoned,
+            d.effect, d.state, d.fence, d.event_key, d.event, d.data_digest = $4 AS same_data,
+            octet_length(d.result) AS result_bytes,
+            CASE WHEN octet_length(d.result) <= ${travellingResultBytes} THEN d.result END AS result
+     FROM (SELECT 1) AS one
+     LEFT JOIN ${schema}.effects d ON d.tenant = $1 AND d.effect = ANY($2) AND d.business_key = $3
+     ORDER BY d.state = 'done' DESC NULLS LAST, d.effect = $5 DESC LIMIT 1`,
+    [request.tenant, request.names, request.businessKey, request.dataDigest, request.effect, request.eventKey],
   );
   const [row] = rows;
+  if (row?.abandoned) throw abandonedMeanwhile();
   if (row?.state !== 'done') {
     throw new OnefoldError(
       'claim_without_completion',

@@ -6,7 +6,7 @@ import type { SchemaName } from './schema-name.js';
 export interface Completion {
   readonly tenant: string;
   readonly effect: string;
-  /** Every name that the effect has had: the event's plan may have recorded it under another one. */
+  /** Every name that the effect has had: it was claimed under all of them, and planned under any. */
   readonly names: readonly string[];
   readonly businessKey: string;
   readonly eventKey: string;
@@ -22,6 +22,8 @@ export interface Completion {
  * Completes a claim, ends the effect for its event, and with the event's last effect the event and its open dead letter:
  * the last work of the transaction.
  *
+ * @throws {OnefoldError} `abandoned` when the event was abandoned during the attempt; the row of the event decides which
+ * of the two came first, and the caller's transaction must be rolled back.
  * @throws {OnefoldError} `transaction_split` when the claim was made in another transaction, so that the effect must have
  * ended it; what it wrote is committed already, and the claim stays as the mark of that.
  */
@@ -29,7 +31,7 @@ export async function completeEffect(sql: Sql, schema: SchemaName, completion: C
   const { rows } = await sql<EndedEvent>(
     `WITH completed AS (
        UPDATE ${schema}.effects SET state = 'done', done_at = clock_timestamp(), result = $7
-       WHERE tenant = $1 AND effect = $2 AND business_key = $3 AND state = 'claimed'
+       WHERE tenant = $1 AND effect = ANY($9) AND business_key = $3 AND state = 'claimed'
          AND owner = $5 AND fence = $6 AND pg_current_xact_id()::text = $8
        RETURNING 1
      ), ${endOfEffect(schema, { outcome: "'done'", names: '$9' })}`,
@@ -52,10 +54,14 @@ export async function completeEffect(sql: Sql, schema: SchemaName, completion: C
       'the effect ended the transaction of its claim, so its write is committed without a completion',
     );
   }
-  await endDeadLettered(sql, schema, completion, ended);
+  await settleEvent(sql, schema, completion, ended);
 }
 
-/** Ends an effect for an event whose business identity was completed before: by another event, or by a lost answer. */
+/**
+ * Ends an effect for an event whose business identity was completed before: by another event, or by a lost answer.
+ *
+ * @throws {OnefoldError} `abandoned` when the event was abandoned meanwhile.
+ */
 export async function endEffect(
   sql: Sql,
   schema: SchemaName,
@@ -76,7 +82,7 @@ export async function endEffect(
     [end.tenant, end.effect, end.businessKey, end.eventKey, end.outcome, end.names],
   );
   const [ended] = rows;
-  if (ended) await endDeadLettered(sql, schema, end, ended);
+  if (ended) await settleEvent(sql, schema, end, ended);
 }
 
 /** The event as the statement left it, nulls where this effect had ended before or the event is not recorded. */
@@ -87,12 +93,11 @@ interface EndedEvent {
 
 /**
  * The rest of both statements. `remaining` is counted down by an UPDATE, which sees the latest row even where the
- * effects of one event commit side by side; each effect counts once, since its outcome is set once. An abandoned event
- * stays abandoned.
+ * effects of one event commit side by side; each effect counts once, since its outcome is set once.
  */
 function endOfEffect(schema: SchemaName, { outcome, names }: { outcome: string; names: string }): string {
   return `ended AS (
-       UPDATE ${schema}.event_effects SET outcome = ${outcome}, ended_at = clock_timestamp()
+       UPDATE ${schema}.event_effects SET outcome = ${outcome}, completed_as = $2, ended_at = clock_timestamp()
        WHERE tenant = $1 AND event_key = $4 AND effect = ANY(${names}) AND outcome IS NULL
          AND EXISTS (SELECT 1 FROM completed)
        RETURNING 1
@@ -108,6 +113,26 @@ function endOfEffect(schema: SchemaName, { outcome, names }: { outcome: string; 
        WHERE tenant = $1 AND event_key = $4 AND closed_at IS NULL AND EXISTS (SELECT 1 FROM event WHERE remaining = 0)
      )
      SELECT event.remaining, event.state FROM completed LEFT JOIN event ON true`;
+}
+
+/** Judges what became of the event while the effect ran. */
+async function settleEvent(
+  sql: Sql,
+  schema: SchemaName,
+  event: { readonly tenant: string; readonly eventKey: string },
+  ended: EndedEvent,
+): Promise<void> {
+  // The statement waited for the abandon's commit. Who abandoned was told that nothing is written any more.
+  if (ended.state === 'abandoned') throw abandonedMeanwhile();
+  await endDeadLettered(sql, schema, event, ended);
+}
+
+/** The error of an attempt whose event a person gave up. */
+export function abandonedMeanwhile(): OnefoldError {
+  return new OnefoldError(
+    'abandoned',
+    'a person abandoned this event, so nothing is written for it; only a replay lifts it',
+  );
 }
 
 /**

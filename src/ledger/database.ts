@@ -32,7 +32,12 @@ export interface Database<Tx> {
    * could be had; whatever work threw, after a rollback.
    */
   transaction<Result>(work: (tx: Tx, sql: Sql) => Promise<Result>, limits: TransactionLimits): Promise<Result>;
-  /** Runs one statement outside a transaction. @throws {OnefoldError} `ledger_unavailable` without a connection. */
+  /**
+   * Runs one statement outside a transaction, and gives it up after a bounded time.
+   *
+   * @throws {OnefoldError} `ledger_unavailable` without a connection, or when no answer came in time; the statement may
+   * have taken hold then.
+   */
   query: Sql;
   /** Ends all connections; safe to call twice. */
   close(): Promise<void>;

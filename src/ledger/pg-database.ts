@@ -1,5 +1,6 @@
 import pg from 'pg';
 import { OnefoldError } from '../errors.js';
+import { refuseUnknownOptions } from '../runtime/options.js';
 import { sha256 } from '../runtime/sha256.js';
 import type { Database, Sql, SqlResult, TransactionLimits } from './database.js';
 import { endsTransaction } from './ends-transaction.js';
@@ -21,22 +22,62 @@ export interface PgTransaction {
 /** Options of {@link pgDatabase}. */
 export interface PgDatabaseOptions {
   readonly connectionString: string;
-  /** Connections at most. A worker needs two per unit of its concurrency. Default 32. */
+  /** Connections at most. A worker needs two per unit of its concurrency and two more. Default 32, the default worker's. */
   readonly max?: number;
   /** How long to wait for a connection, ms. Default 3000: beyond it an attempt fails and is retried. */
   readonly connectTimeoutMs?: number;
+  /**
+   * How long one statement of the ledger's own outside a transaction may take, ms, and at least 1000. Beyond it the
+   * connection is dropped, since it may lead nowhere. Default 10_000: longer than a busy database needs, shorter than any
+   * timeout of the activities that wait for it. Transactions have the limits of their attempts.
+   */
+  readonly queryTimeoutMs?: number;
   readonly applicationName?: string;
   /**
    * Keep the ledger's own statements prepared on each connection, which spares PostgreSQL parsing and planning them each
-   * time. Default true; false behind a pooler in transaction mode that does not follow prepared statements.
+   * time. Default true; false behind a pooler in transaction mode that does not follow prepared statements, which also
+   * leaves out the connection's `statement_timeout`. A pooler that does follow them must let that parameter through or
+   * ignore it (PgBouncer: `ignore_startup_parameters`).
    */
   readonly prepare?: boolean;
   /** Told of errors on idle connections; without a listener Node would end the process. */
   readonly onIdleError?: (error: Error) => void;
 }
 
-/** The built-in door to PostgreSQL, over a pool of `pg`. Opens nothing until used. */
+const defaultQueryTimeoutMs = 10_000;
+
+/** So much before the wait ends does the server end the statement, so that its own error is what comes. */
+const serverFirstMs = 500;
+
+const known: readonly (keyof PgDatabaseOptions)[] = [
+  'connectionString',
+  'max',
+  'connectTimeoutMs',
+  'queryTimeoutMs',
+  'applicationName',
+  'prepare',
+  'onIdleError',
+];
+
+/**
+ * The built-in door to PostgreSQL, over a pool of `pg`. Opens nothing until used.
+ *
+ * @throws {OnefoldError} `config_invalid` for an unknown option, for a `max` that is no whole number from 1, and for a
+ * `queryTimeoutMs` that is none from 1000 to an hour.
+ */
 export function pgDatabase(options: PgDatabaseOptions): Database<PgTransaction> {
+  refuseUnknownOptions(options, known, 'pgDatabase');
+  const { max } = options;
+  if (max !== undefined && !(Number.isInteger(max) && max >= 1)) {
+    throw new OnefoldError('config_invalid', `pgDatabase.max: expected a whole number from 1, got ${max}`);
+  }
+  const { queryTimeoutMs = defaultQueryTimeoutMs } = options;
+  if (!(Number.isInteger(queryTimeoutMs) && queryTimeoutMs >= 1000 && queryTimeoutMs <= 3_600_000)) {
+    throw new OnefoldError(
+      'config_invalid',
+      `pgDatabase.queryTimeoutMs: expected a whole number from 1000 to 3600000, got ${queryTimeoutMs}`,
+    );
+  }
   let pool: pg.Pool | undefined;
   let closing: Promise<void> | undefined;
   const run = options.prepare === false ? runText : runPrepared;
@@ -47,7 +88,12 @@ export function pgDatabase(options: PgDatabaseOptions): Database<PgTransaction> 
       max: options.max ?? 32,
       connectionTimeoutMillis: options.connectTimeoutMs ?? 3000,
       application_name: options.applicationName ?? 'onefold',
-      // A half-open connection after a network split is found in about a minute instead of two hours.
+      // The server ends a statement first; where it cannot be reached, the timer in `query` ends the wait. A pooler in
+      // transaction mode refuses the parameter.
+      ...(options.prepare === false ? {} : { statement_timeout: queryTimeoutMs - serverFirstMs }),
+      // Finds an idle connection that is half-open after a network split, within half a minute instead of two hours. One
+      // with bytes on their way is TCP's to give up, after a quarter of an hour: hence the bounds of `query` and of each
+      // transaction.
       keepAlive: true,
       keepAliveInitialDelayMillis: 10_000,
     });
@@ -71,12 +117,18 @@ export function pgDatabase(options: PgDatabaseOptions): Database<PgTransaction> 
   const query: Sql = async <Row>(text: string, values?: readonly unknown[]) => {
     const client = await connect();
     let broken: Error | undefined;
+    const timer = setTimeout(() => {
+      broken = new OnefoldError('ledger_unavailable', `PostgreSQL did not answer within ${queryTimeoutMs} ms`);
+      destroy(client);
+    }, queryTimeoutMs);
     try {
       return await run<Row>(client, text, values);
     } catch (error) {
+      if (broken) throw broken;
       if (isConnectionLoss(error)) broken = error as Error;
       throw error;
     } finally {
+      clearTimeout(timer);
       client.release(broken);
     }
   };

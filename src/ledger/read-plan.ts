@@ -63,7 +63,8 @@ export async function readPlan(
             CASE WHEN octet_length(d.result) <= ${travellingResultBytes} THEN d.result END AS result
      FROM ${schema}.events e
      LEFT JOIN ${schema}.event_effects k ON k.tenant = e.tenant AND k.event_key = e.event_key
-     LEFT JOIN ${schema}.effects d ON d.tenant = k.tenant AND d.effect = k.effect AND d.business_key = k.business_key
+     LEFT JOIN ${schema}.effects d ON d.tenant = k.tenant AND d.effect = coalesce(k.completed_as, k.effect)
+                                   AND d.business_key = k.business_key
                                    AND d.state = 'done' AND k.outcome IS NOT NULL
      WHERE e.tenant = $1 AND e.event_key = $2
      ORDER BY k.effect`,

@@ -19,7 +19,10 @@ export interface DeliveryRow {
   readonly receivedAt: Date;
 }
 
-/** Writes evidence in batches, off the answers' path. */
+/**
+ * Writes evidence in batches, off the answers' path. A batch whose COMMIT was carried out but not heard of in time is
+ * written again, so its rows may stand twice: of a delivery there is at least one row, unless it was counted as lost.
+ */
 export interface DeliveryRecorder {
   /** Takes a row; never waits, never throws. */
   record(row: DeliveryRow): void;
@@ -93,6 +96,7 @@ export function createDeliveryRecorder(deps: DeliveryRecorderDependencies): Deli
   const drain = (): Promise<void> => {
     clearTimeout(timer);
     timer = undefined;
+    if (buffer.length === 0) return draining ?? Promise.resolve();
     draining ??= (async () => {
       while (buffer.length > 0) {
         const rows = buffer.slice(0, batchRows);
@@ -101,9 +105,9 @@ export function createDeliveryRecorder(deps: DeliveryRecorderDependencies): Deli
         await writeBatch(rows);
         writing = 0;
       }
-    })().finally(() => {
+      // In the same step as the last look at the buffer: a row that came in between would have neither loop nor timer.
       draining = undefined;
-    });
+    })();
     return draining;
   };
 

@@ -1,4 +1,6 @@
+import { unknownDigest } from '../workflows/contract.js';
 import type { Sql } from './database.js';
+import { genuineIdentity } from './genuine-identity.js';
 import type { SchemaName } from './schema-name.js';
 import { storableText } from './storable-text.js';
 
@@ -31,9 +33,17 @@ export interface WrittenDeadLetter {
   readonly counted: boolean;
 }
 
+/** What the latest run has to say. */
+const letterColumns = ['source', 'event_id', 'type', 'code', 'message', 'input', 'effects'];
+
+/** A run with a malformed input says nothing about the event that a genuine one has recorded; it only counts. */
+function takenOver(column: string): string {
+  return `${column} = CASE WHEN $6 = '${unknownDigest}' AND (SELECT digest FROM event) <> $6 THEN l.${column} ELSE EXCLUDED.${column} END`;
+}
+
 /**
  * Opens the event's dead letter, or counts another occurrence in the open one; writing it again for the same run changes
- * nothing. An event that completed or was abandoned meanwhile gets none.
+ * nothing. What a run with a malformed input writes never replaces what a genuine one wrote. An event that completed or was abandoned meanwhile gets none.
  */
 export async function writeDeadLetter(sql: Sql, schema: SchemaName, letter: DeadLetter): Promise<WrittenDeadLetter> {
   const { rows } = await sql<WrittenDeadLetter>(
@@ -43,9 +53,10 @@ export async function writeDeadLetter(sql: Sql, schema: SchemaName, letter: Dead
        VALUES ($1, $2, $3, $4, $5, $6, $7, $8, 0, 'dead_lettered', clock_timestamp())
        ON CONFLICT (tenant, event_key) DO UPDATE
          SET state = 'dead_lettered',
-             ended_at = CASE WHEN e.state = 'dead_lettered' THEN e.ended_at ELSE clock_timestamp() END
+             ended_at = CASE WHEN e.state = 'dead_lettered' THEN e.ended_at ELSE clock_timestamp() END,
+             ${genuineIdentity}
          WHERE e.state NOT IN ('done', 'abandoned')
-       RETURNING 1
+       RETURNING source, event_id, type, digest, input
      ), body AS (
        INSERT INTO ${schema}.payloads (tenant, event_key, digest, body)
        SELECT $1, $2, $6, $9 FROM event WHERE $9::bytea IS NOT NULL
@@ -53,9 +64,11 @@ export async function writeDeadLetter(sql: Sql, schema: SchemaName, letter: Dead
      ), letter AS (
        INSERT INTO ${schema}.dead_letters AS l
          (tenant, event_key, source, event_id, type, code, message, input, effects, runs)
-       SELECT $1, $2, $3, $4, $5, $10, $11, $7, $12, ARRAY[$13::text] FROM event
+       SELECT $1, $2, source, event_id, type, $10, $11, CASE WHEN $6 = '${unknownDigest}' THEN input ELSE $7 END, $12,
+              ARRAY[$13::text]
+       FROM event
        ON CONFLICT (tenant, event_key) WHERE closed_at IS NULL DO UPDATE
-         SET code = EXCLUDED.code, message = EXCLUDED.message, input = EXCLUDED.input, effects = EXCLUDED.effects,
+         SET ${letterColumns.map(takenOver).join(', ')},
              runs = l.runs || EXCLUDED.runs, occurrences = l.occurrences + 1, last_at = clock_timestamp()
          WHERE NOT l.runs @> EXCLUDED.runs
        RETURNING 1

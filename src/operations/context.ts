@@ -21,6 +21,11 @@ export interface OperationsContext {
   readonly metrics: Metrics;
 }
 
+/** The same context with another ledger, opened on first use like its other parts. */
+export function withLedger(context: OperationsContext, ledger: () => Ledger<RegisteredTx>): OperationsContext {
+  return Object.create(context, { ledger: { get: ledger } }) as OperationsContext;
+}
+
 /** The same context with another log; its other parts are still opened on first use only. */
 export function withLog(context: OperationsContext, log: Logger): OperationsContext {
   return Object.create(context, { log: { value: log } }) as OperationsContext;

@@ -1,9 +1,6 @@
 import { isGrpcServiceError, NamespaceNotFoundError } from '@temporalio/client';
-import { sqlState } from '../effects/classify-failure.js';
+import { isLedgerMissing } from '../effects/is-ledger-missing.js';
 import { OnefoldError } from '../errors.js';
-
-/** PostgreSQL's states for a schema, table or column that is not there. */
-const missingStates: ReadonlySet<string> = new Set(['3F000', '42P01', '42703']);
 
 /** gRPC's codes that an operator can act on; any other is Temporal being away or overloaded. */
 const grpcCodes = { invalidArgument: 3, permissionDenied: 7, unauthenticated: 16 } as const;
@@ -25,7 +22,7 @@ export function operationFailure(error: unknown): unknown {
   }
   const grpc = grpcErrorOf(error);
   if (grpc) return temporalFailure(grpc);
-  if (missingStates.has(sqlState(error) ?? '')) {
+  if (isLedgerMissing(error)) {
     return new OnefoldError(
       'migration_missing',
       'the ledger is not there, or is older than this version: run onefold migrate',

@@ -5,6 +5,7 @@ import { displayEvent } from '../identity/event-identity.js';
 import { readAct, recordAct, setActOutcome } from '../ledger/record-act.js';
 import { storePayload } from '../ledger/store-payload.js';
 import { eventStartOptions, type ProcessEvent } from '../runtime/event-start-options.js';
+import { refuseUnknownOptions } from '../runtime/options.js';
 import { readSearchAttributes } from '../runtime/temporal.js';
 import { type ProcessEventInput, workflowNames } from '../workflows/contract.js';
 import type { OperationsContext } from './context.js';
@@ -29,6 +30,8 @@ export interface ReplayOptions {
   /** Only say what would be done. */
   readonly dryRun?: boolean;
 }
+
+const known: readonly (keyof ReplayOptions)[] = ['by', 'reason', 'tenant', 'id', 'dryRun'];
 
 /** What came of a replay. */
 export interface ReplayOutcome {
@@ -60,7 +63,7 @@ const temporalWithinMs = 30_000;
  * where the last run completed (an abandoned event, or an effect added since) may one that comes after the new run's end
  * start another, in which the ledger finds nothing left to do.
  *
- * @throws {OnefoldError} `identity_invalid`, `event_unknown`, `replay_refused` while the event is being processed,
+ * @throws {OnefoldError} `config_invalid` for an unknown option, `identity_invalid`, `event_unknown`, `replay_refused` while the event is being processed,
  * `payload_missing` when neither ledger nor history has its body, `temporal_unavailable`, `ledger_unavailable`,
  * `migration_missing`.
  */
@@ -69,6 +72,7 @@ export async function replayEvent(
   name: string,
   options: ReplayOptions,
 ): Promise<ReplayOutcome> {
+  refuseUnknownOptions(options, known, 'replay');
   if (options.by.trim() === '' || options.reason.trim() === '' || options.id?.trim() === '') {
     throw new OnefoldError('replay_refused', 'a replay needs who asks for it, a reason, and an id that is not blank');
   }

@@ -1,18 +1,8 @@
-import { type Client, isGrpcServiceError } from '@temporalio/client';
-import proto from '@temporalio/proto';
-
-const { IndexedValueType } = proto.temporal.api.enums.v1;
-
-const typeNumbers = {
-  Keyword: IndexedValueType.INDEXED_VALUE_TYPE_KEYWORD,
-  KeywordList: IndexedValueType.INDEXED_VALUE_TYPE_KEYWORD_LIST,
-} as const;
+import type { Client } from '@temporalio/client';
+import { attributeTypeNumbers, refusesCaller } from './operator-service.js';
 
 /** Names of search attributes and their types, in the words of Temporal's CLI. */
-export type SearchAttributeTypes = Readonly<Record<string, keyof typeof typeNumbers>>;
-
-/** gRPC's codes for PERMISSION_DENIED, UNIMPLEMENTED and UNAUTHENTICATED. */
-const refusedCodes: ReadonlySet<number> = new Set([7, 12, 16]);
+export type SearchAttributeTypes = Readonly<Record<string, keyof typeof attributeTypeNumbers>>;
 
 /** The operator service answers in a few ms; longer means that Temporal is away. */
 const registerMs = 5_000;
@@ -35,12 +25,12 @@ export async function registerSearchAttributes(
       const { customAttributes } = await operatorService.listSearchAttributes({ namespace });
       const missing = Object.entries(types).filter(([name]) => customAttributes[name] === undefined);
       if (missing.length === 0) return;
-      const searchAttributes = Object.fromEntries(missing.map(([name, type]) => [name, typeNumbers[type]]));
+      const searchAttributes = Object.fromEntries(missing.map(([name, type]) => [name, attributeTypeNumbers[type]]));
       await operatorService.addSearchAttributes({ namespace, searchAttributes });
     });
     return true;
   } catch (error) {
-    if (isGrpcServiceError(error) && refusedCodes.has(error.code)) return false;
+    if (refusesCaller(error)) return false;
     throw error;
   }
 }

@@ -1,16 +1,12 @@
-import {
-  Client,
-  Connection,
-  type ConnectionOptions,
-  isGrpcServiceError,
-  makeGrpcRetryInterceptor,
-} from '@temporalio/client';
+import { Client, Connection, type ConnectionOptions, makeGrpcRetryInterceptor } from '@temporalio/client';
 import type { DataConverter } from '@temporalio/common';
 import { loadClientConnectConfig } from '@temporalio/envconfig';
 import type { NativeConnection } from '@temporalio/worker';
 import { OnefoldError } from '../errors.js';
 import { searchAttributeTypes } from '../workflows/contract.js';
 import type { Logger } from './logger.js';
+import { attributeTypeNumbers, refusesCaller } from './operator-service.js';
+import { refuseUnknownOptions } from './options.js';
 import { replaceableConnection } from './replaceable-connection.js';
 
 /** `true`, certificates, or `false` for none. */
@@ -31,6 +27,26 @@ export interface TemporalSettings {
   readonly dataConverter?: DataConverter;
   /** The environment to read. Default: this process's. */
   readonly environment?: Readonly<Record<string, string | undefined>>;
+}
+
+const known: readonly (keyof TemporalSettings)[] = [
+  'address',
+  'namespace',
+  'apiKey',
+  'tls',
+  'profile',
+  'dataConverter',
+  'environment',
+];
+
+/**
+ * Refuses settings that nobody reads.
+ *
+ * @param place Where they stand, for the message.
+ * @throws {OnefoldError} `config_invalid` naming the setting.
+ */
+export function checkTemporalSettings(settings: TemporalSettings, place = 'temporal'): void {
+  refuseUnknownOptions(settings, known, place);
 }
 
 /** {@link TemporalSettings} with environment and profile read. */
@@ -57,9 +73,11 @@ export interface TemporalClient {
 /**
  * Reads environment and profile, explicit settings winning. Opens nothing.
  *
- * @throws {OnefoldError} `config_invalid` when the configuration file or a variable cannot be read.
+ * @throws {OnefoldError} `config_invalid` for an unknown setting, and when the configuration file or a variable cannot be
+ * read.
  */
 export function resolveTemporal(settings: TemporalSettings = {}): ResolvedTemporal {
+  checkTemporalSettings(settings);
   const { connectionOptions: read, namespace } = readEnvironment(settings);
   const address = settings.address ?? read.address ?? 'localhost:7233';
   const apiKey = settings.apiKey ?? (typeof read.apiKey === 'string' ? read.apiKey : undefined);
@@ -209,12 +227,6 @@ function pause(ms: number, signal: AbortSignal | undefined): Promise<void> {
   });
 }
 
-/** Temporal's numbers for the types of search attributes that Onefold uses. */
-const attributeTypeNumbers = { Keyword: 2, KeywordList: 7 } as const;
-
-/** gRPC's codes for a server that does not offer the operator service to this caller. */
-const refusedCodes: ReadonlySet<number> = new Set([7, 12, 16]);
-
 /** The operator service answers in a few ms; longer means that Temporal is away. */
 const readAttributesMs = 2_000;
 
@@ -236,7 +248,7 @@ export async function readSearchAttributes(client: Client, namespace: string): P
     );
     return new Set(usable.map(([name]) => name));
   } catch (error) {
-    if (isGrpcServiceError(error) && refusedCodes.has(error.code)) return new Set();
+    if (refusesCaller(error)) return new Set();
     throw error;
   }
 }

@@ -87,6 +87,7 @@ function presetOf(name: string, options: CustomOptions<EventSchemas>): Preset {
     },
     dataOf: (body) => body,
     readsMediaType: isUnverified ? isJsonType : isJsonOrUnlabelled,
+    exposesResult: !isUnverified,
     sign: (delivery) => ({
       'content-type': 'application/json',
       ...(identity.header !== undefined && { [identity.header]: delivery.id }),

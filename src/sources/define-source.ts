@@ -1,6 +1,7 @@
 import { defineEffect, type LocalEffectOptions } from '../effects/define-effect.js';
 import type { Effect } from '../effects/effect.js';
 import { OnefoldError } from '../errors.js';
+import { checkTenant } from '../identity/check-tenant.js';
 import { durationMs } from '../runtime/duration.js';
 import { checkName, refuseUnknownOptions } from '../runtime/options.js';
 import { oneOf } from './one-of.js';
@@ -97,13 +98,15 @@ export function defineSource<const Name extends string, Events extends EventSche
 }
 
 function settingsOf(options: SourceOptions, preset: Preset, place: string): SourceSettings {
-  const own = preset.provider === 'standard-webhooks' || preset.provider === 'custom';
   const { bodyLimitBytes = 1024 * 1024, successStatus, rateLimit, backlogLimit } = options;
   const refuse = (option: string, expected: string): never => {
     throw new OnefoldError('config_invalid', `${place}.${option}: expected ${expected}`);
   };
   if (!Number.isInteger(bodyLimitBytes) || bodyLimitBytes < 1 || bodyLimitBytes > largestBodyBytes) {
     refuse('bodyLimitBytes', `whole bytes from 1 to ${largestBodyBytes}`);
+  }
+  for (const option of ['exposeResult', 'refuseOtherBody'] as const) {
+    if (options[option] !== undefined && typeof options[option] !== 'boolean') refuse(option, 'true or false');
   }
   if (
     successStatus !== undefined &&
@@ -119,11 +122,11 @@ function settingsOf(options: SourceOptions, preset: Preset, place: string): Sour
   if (backlogLimit !== undefined) refuseUnknownOptions(backlogLimit, ['oldest'], `${place}.backlogLimit`);
   return Object.freeze({
     acknowledge: oneOf(options.acknowledge ?? 'durable', ['durable', 'settled'], `${place}.acknowledge`),
-    settleWithinMs: durationMs(options.settleWithin ?? '8 seconds', `${place}.settleWithin`),
+    settleWithinMs: settleWithinMs(options.settleWithin, preset.facts.timeoutMs, `${place}.settleWithin`),
     bodyLimitBytes,
-    exposeResult: options.exposeResult ?? own,
+    exposeResult: options.exposeResult ?? preset.exposesResult,
     refuseOtherBody: options.refuseOtherBody ?? preset.facts.identityUnsigned,
-    tenant: options.tenant ?? '',
+    tenant: tenantOf(options.tenant, `${place}.tenant`),
     record: oneOf(options.record ?? 'subscribed', ['subscribed', 'all'], `${place}.record`),
     successStatus,
     signed: oneOf(options.signed ?? 'wire', ['wire', 'decoded'], `${place}.signed`),
@@ -133,4 +136,32 @@ function settingsOf(options: SourceOptions, preset: Preset, place: string): Sour
     },
     backlogLimitMs: backlogLimit && durationMs(backlogLimit.oldest, `${place}.backlogLimit.oldest`),
   });
+}
+
+/** What fits most effects and every preset's provider but the quickest. */
+const defaultSettleMs = 8_000;
+
+/** What an answer may need to reach the provider, ms. */
+const answerMarginMs = 1_000;
+
+/** An answer that comes after the provider has hung up tells nobody anything, and counts there as a failure. */
+function settleWithinMs(given: string | number | undefined, providerMs: number | undefined, place: string): number {
+  if (given === undefined) return Math.min(defaultSettleMs, (providerMs ?? Number.POSITIVE_INFINITY) - answerMarginMs);
+  const asked = durationMs(given, place, '10 minutes');
+  if (providerMs === undefined || asked <= providerMs) return asked;
+  throw new OnefoldError(
+    'config_invalid',
+    `${place}: ${JSON.stringify(given)} is longer than the provider waits for an answer, ${providerMs} ms`,
+  );
+}
+
+function tenantOf(tenant: SourceOptions['tenant'], place: string): SourceSettings['tenant'] {
+  if (typeof tenant === 'function') return tenant;
+  try {
+    return checkTenant(tenant ?? '');
+  } catch (cause) {
+    throw new OnefoldError('config_invalid', `${place}: ${(cause as Error).message}, or a function that returns it`, {
+      cause,
+    });
+  }
 }

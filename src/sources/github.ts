@@ -89,6 +89,7 @@ function presetOf(name: string, secrets: Secrets): Preset {
     },
     dataOf: (body) => body,
     readsMediaType: (mediaType) => isJsonOrUnlabelled(mediaType) || mediaType === formType,
+    exposesResult: false,
     sign: ({ body, id, type }) => ({
       'content-type': 'application/json',
       'x-github-delivery': id,

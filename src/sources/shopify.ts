@@ -85,6 +85,7 @@ function presetOf(name: string, secrets: Secrets): Preset {
     },
     dataOf: (body) => body,
     readsMediaType: isJsonOrUnlabelled,
+    exposesResult: false,
     sign: ({ body, id, type, now }) => ({
       'content-type': 'application/json',
       'x-shopify-topic': type,

@@ -76,15 +76,24 @@ export interface SourceOptions<Events extends EventSchemas = EventSchemas> {
   readonly events: Events;
   /** Default 'durable'. */
   readonly acknowledge?: Acknowledge;
-  /** Settled only: how long the request is held for the outcome. Below the provider's own timeout. Default '8 seconds'. */
+  /**
+   * Settled only: how long the request is held for the outcome, at most 10 minutes and no longer than the provider waits.
+   * Default '8 seconds', or a second less than the provider waits where that is sooner.
+   */
   readonly settleWithin?: string | number;
   /** Largest body taken, in bytes as received and as decompressed. Default 1 MiB. */
   readonly bodyLimitBytes?: number;
-  /** Answers carry the effects' results. Default: false for outside providers, true for `standardWebhooks` and `custom`. */
+  /**
+   * Answers carry the effects' results. Default: true for `standardWebhooks` and for `custom` with a signature, false for
+   * the outside providers and for `custom` that is unverified.
+   */
   readonly exposeResult?: boolean;
   /** A duplicate whose body differs is refused with 422. Default: true where the identity lies outside the signature. */
   readonly refuseOtherBody?: boolean;
-  /** Which tenant a delivery belongs to: a name, or a function of the verified request. Default ''. */
+  /**
+   * Which tenant a delivery belongs to: a name, or a function of the verified request. At most 60 bytes percent-encoded,
+   * not blank. Default '', which stands for none.
+   */
   readonly tenant?:
     | string
     | ((delivery: { readonly request: DeliveryRequest; readonly identified: Identified }) => string);
@@ -137,6 +146,8 @@ export interface Preset {
   readsMediaType(mediaType: string): boolean;
   /** The headers of a delivery signed as the provider would, for `onefold send` and tests. */
   sign(delivery: SignRequest): Record<string, string>;
+  /** Default of `exposeResult`: whether callers are proven, and most likely the user's own services. */
+  readonly exposesResult: boolean;
   /** The provider's own timeout and retry window, with the date of the fact; shown by docs and checks. */
   readonly facts: ProviderFacts;
 }

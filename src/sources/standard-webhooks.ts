@@ -102,6 +102,7 @@ function presetOf(name: string, options: StandardWebhooksOptions<EventSchemas>):
     },
     dataOf: (body) => (schemaOf === 'data' ? valueAt(body, 'data') : body),
     readsMediaType: isJsonOrUnlabelled,
+    exposesResult: true,
     sign({ body, id, now }) {
       const shared = keys().find((key) => key.version === 'v1');
       if (shared?.version !== 'v1') {

@@ -2,9 +2,11 @@ import type { Client } from '@temporalio/client';
 import type { Worker } from '@temporalio/worker';
 import type { Catalogue } from '../effects/catalogue.js';
 import type { RegisteredTx } from '../effects/effect.js';
+import { OnefoldError } from '../errors.js';
 import type { Ledger } from '../ledger/ledger.js';
 import type { Logger } from '../runtime/logger.js';
 import type { Metrics } from '../runtime/metrics.js';
+import { refuseUnknownOptions } from '../runtime/options.js';
 import type { TemporalSettings } from '../runtime/temporal.js';
 import type { OpenedWorker } from './open-worker.js';
 
@@ -23,11 +25,14 @@ export interface WorkerDependencies {
 /** Options of a worker. */
 export interface WorkerOptions {
   /**
-   * First attempts at once, and as many later ones beside them. Each holds a connection for its transaction, so the pool
-   * must have at least twice as many. Default 15.
+   * First attempts at once, and as many later ones beside them, 1 to 1000. Each holds a connection for its transaction:
+   * the built-in database gives the worker a pool of its own with {@link connectionsOf} as many, and a `database` given to
+   * `createOnefold` needs as many. Default 15.
    */
   readonly concurrency?: number;
-  /** How long a stopping worker lets running attempts end before it tells them to stop, ms. Default 10,000. */
+  /**
+   * How long a stopping worker lets running attempts end before it tells them to stop, ms, 0 to an hour. Default 10,000.
+   */
   readonly shutdownGraceMs?: number;
   /** The process handles SIGTERM and SIGINT itself. Default false: the worker stops by them. */
   readonly ownSignals?: boolean;
@@ -53,8 +58,29 @@ export interface OnefoldWorker {
  */
 const stoppingSignals = ['SIGINT', 'SIGTERM', 'SIGQUIT'] as const;
 
-/** Makes a worker; nothing is opened before it runs. */
+const known: readonly (keyof WorkerOptions)[] = ['concurrency', 'shutdownGraceMs', 'ownSignals', 'onReady'];
+
+/** First attempts at once where nobody says: with the later ones, 30 connections of PostgreSQL's usual 100. */
+export const defaultConcurrency = 15;
+
+/** Timers beyond it are a mistake in the unit, and Node's end at 24.8 days. */
+const longestGraceMs = 3_600_000;
+
+/** For what a worker asks PostgreSQL outside of attempts: at its start, and when it sweeps. */
+const spareConnections = 2;
+
+/** PostgreSQL connections that a worker needs at most: one for each attempt, first or later, and two to spare. */
+export function connectionsOf(options: Pick<WorkerOptions, 'concurrency'> = {}): number {
+  return 2 * (options.concurrency ?? defaultConcurrency) + spareConnections;
+}
+
+/**
+ * Makes a worker; nothing is opened before it runs.
+ *
+ * @throws {OnefoldError} `config_invalid` naming the option at fault.
+ */
 export function createWorker(deps: WorkerDependencies, options: WorkerOptions = {}): OnefoldWorker {
+  checkOptions(options);
   const stopping = new AbortController();
   let worker: Worker | undefined;
   const shutdown = (): void => {
@@ -96,4 +122,19 @@ export function createWorker(deps: WorkerDependencies, options: WorkerOptions = 
 
 function stop(worker: Worker): void {
   if (worker.getState() === 'RUNNING') worker.shutdown();
+}
+
+function checkOptions(options: WorkerOptions): void {
+  refuseUnknownOptions(options, known, 'worker');
+  const whole = (name: 'concurrency' | 'shutdownGraceMs', least: number, most: number): void => {
+    const value: unknown = options[name];
+    if (value === undefined || (Number.isInteger(value) && (value as number) >= least && (value as number) <= most))
+      return;
+    throw new OnefoldError(
+      'config_invalid',
+      `worker.${name}: expected a whole number from ${least} to ${most}, got ${String(value)}`,
+    );
+  };
+  whole('concurrency', 1, 1000);
+  whole('shutdownGraceMs', 0, longestGraceMs);
 }

@@ -5,7 +5,7 @@ import { createActivities } from '../activities/index.js';
 import type { Logger } from '../runtime/logger.js';
 import { connectWorker, readSearchAttributes } from '../runtime/temporal.js';
 import type { LogSinks } from '../workflows/log-line.js';
-import type { WorkerDependencies, WorkerOptions } from './create-worker.js';
+import { defaultConcurrency, type WorkerDependencies, type WorkerOptions } from './create-worker.js';
 import { ensureSweeper } from './ensure-sweeper.js';
 import { installRuntime } from './install-runtime.js';
 import { waitForLedger } from './wait-for-ledger.js';
@@ -49,7 +49,7 @@ export async function openWorker(
       // A server without schedules, or a caller who may not make them: the rest works, and someone should know.
       log.warn({ reason: error.message, code: 'sweeper_missing' }, 'worker.without_sweeper');
     });
-    const concurrency = options.concurrency ?? 15;
+    const concurrency = options.concurrency ?? defaultConcurrency;
     const graceMs = options.shutdownGraceMs ?? defaultGraceMs;
     const { dataConverter } = deps.temporal;
     const worker = await Worker.create({

@@ -1,11 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { sqlState } from '../effects/classify-failure.js';
+import { isLedgerMissing } from '../effects/is-ledger-missing.js';
 import { OnefoldError } from '../errors.js';
 import type { Ledger } from '../ledger/ledger.js';
 import type { Logger } from '../runtime/logger.js';
-
-/** PostgreSQL's states for a schema, table or column that is not there. */
-const missing = new Set(['3F000', '42P01', '42703']);
 
 /**
  * Waits until the ledger answers, as long as PostgreSQL is merely away.
@@ -19,7 +16,7 @@ export async function waitForLedger(ledger: Ledger, log: Logger, signal: AbortSi
       await ledger.database.query(`SELECT abandoned_reason FROM ${ledger.schema}.events LIMIT 0`);
       return;
     } catch (error) {
-      if (missing.has(sqlState(error) ?? '')) {
+      if (isLedgerMissing(error)) {
         throw new OnefoldError(
           'migration_missing',
           `the ledger ${ledger.schema} is not there yet: run onefold migrate`,

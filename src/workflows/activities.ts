@@ -11,12 +11,20 @@ const heartbeatTimeout = '10 seconds';
  * Business attempts. One attempt each, since the server would fold its own retries into one event of the history, and
  * the history is the record of every attempt. Timeouts are the plan's, given at the call.
  */
-export const attempts = proxyActivities<Pick<Activities, 'attemptEffect' | 'planEvent'>>({
+export const attempts = proxyActivities<Pick<Activities, 'attemptEffect'>>({
   startToCloseTimeout: '1 minute',
   heartbeatTimeout,
   retry: { maximumAttempts: 1 },
   // Eagerly it would go to the worker that holds the workflow, each time the same; where that one is old and lacks the
   // effect, the event would wait as long as it lives, although a newer one is there.
+  allowEagerDispatch: false,
+  cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
+});
+
+/** Plans that may not run locally. They do not beat, so their worker's death shows by the timeout of the call. */
+export const plans = proxyActivities<Pick<Activities, 'planEvent'>>({
+  startToCloseTimeout: '1 minute',
+  retry: { maximumAttempts: 1 },
   allowEagerDispatch: false,
   cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
 });

@@ -1,5 +1,6 @@
 import { records } from './activities.js';
 import type { AbandonAnswer, EffectEnd } from './contract.js';
+import { endFor } from './end-for.js';
 import { type EventRun, eventRef } from './event-run.js';
 
 /**
@@ -12,10 +13,16 @@ export async function answerAbandon(run: EventRun): Promise<AbandonAnswer> {
   run.phase = 'ending';
   const { carried: _carried, ...input } = run.input;
   const { abandoned, ends } = await records.recordAbandon.executeWithOptions({ summary: 'abandon' }, [
-    { event: eventRef(run), input: { ...input, payload: { stored: true } }, ...run.abandon },
+    {
+      event: eventRef(run),
+      input: { ...input, payload: { stored: true } },
+      ...run.abandon,
+      // Without a plan nobody has stored the body yet, and a replay will need it.
+      ...(!run.plan && 'text' in input.payload ? { text: input.payload.text } : {}),
+    },
   ]);
   for (const progress of run.progress) {
-    const known = ends.find(({ effect }) => effect === progress.planned.effect);
+    const known = endFor(run, ends, progress.planned);
     progress.ended = known
       ? { ...known, attempts: progress.attempts }
       : (progress.ended ?? unfinished(progress.planned, progress.attempts));

@@ -1,6 +1,8 @@
 import { ApplicationFailure, CancellationScope, CancelledFailure } from '@temporalio/workflow';
+import { cutText } from '../identity/cut-text.js';
 import { localAttempts, records, attempts as regular, serverMarginMs } from './activities.js';
 import type { AttemptAnswer, EffectEnd, EffectProgress, FailureDetail } from './contract.js';
+import { endFor } from './end-for.js';
 import { type EventRun, eventRef } from './event-run.js';
 import { keepReason } from './keep-reason.js';
 import { pause } from './pause.js';
@@ -9,7 +11,7 @@ import { readFailure } from './read-failure.js';
 import { showState } from './show-state.js';
 
 /** Waits that the budget of elapsed time does not count, since the effect itself is not what is late. */
-const freeWaits = new Set(['claim_waiting', 'worker_shutdown', 'effect_unknown']);
+const freeWaits = new Set(['claim_waiting', 'worker_shutdown', 'effect_unknown', 'ledger_unavailable']);
 
 /**
  * Carries one effect of the event to its end, attempt by attempt, with a durable pause between. Returns early, without
@@ -25,6 +27,8 @@ export async function carryEffect(run: EventRun, progress: EffectProgress): Prom
     if (progress.nextTryAt !== undefined) {
       if (!(await pause(run, planned.effect, progress.nextTryAt, pauseSummary(progress)))) return;
       delete progress.nextTryAt;
+      // A free wait was expected to take longer than `retryNow` let it.
+      progress.startedAt = Math.min(progress.startedAt ?? Date.now(), Date.now());
     }
     progress.startedAt ??= Date.now();
     run.phases.set(planned.effect, 'attempting');
@@ -45,12 +49,14 @@ function decide(run: EventRun, progress: EffectProgress, failure: FailureDetail)
   const { planned } = progress;
   const { policy } = planned;
   const now = Date.now();
+  const sameCause = progress.reasons.at(-1)?.code === failure.code;
   keepReason(progress.reasons, progress.attempts + 1, failure);
   if (failure.counted) {
     progress.attempts += 1;
     progress.waits = 0;
   } else {
-    progress.waits += 1;
+    // Each cause grows its own pause: waiting long for one thing is no reason to wait long for the next.
+    progress.waits = sameCause ? progress.waits + 1 : 1;
   }
   if (failure.permanent) {
     progress.ended = failed(progress, failure.code, failure.message);
@@ -88,6 +94,10 @@ async function attempt(run: EventRun, progress: EffectProgress, local: boolean):
     event: eventRef(run),
     effect: planned.effect,
     businessKey: planned.businessKey,
+    policy: {
+      timeoutMs: planned.policy.timeoutMs,
+      nonRetryableErrorTypes: planned.policy.nonRetryableErrorTypes,
+    },
     effects: run.progress.length,
     attempt: number,
     runId: run.runId,
@@ -117,7 +127,7 @@ async function recognised(run: EventRun, progress: EffectProgress, answer: unkno
     return answer as AttemptAnswer;
   }
   const ends = await records.readEffectEnds(eventRef(run));
-  const known = ends.find(({ effect }) => effect === progress.planned.effect);
+  const known = endFor(run, ends, progress.planned);
   if (known) return { kind: 'ended', end: { ...known, attempts: progress.attempts + 1 } };
   throw ApplicationFailure.create({
     type: 'result_unrecognised',
@@ -132,7 +142,7 @@ function failed({ planned, attempts }: EffectProgress, code: string, message: st
     outcome: 'failed',
     attempts,
     code,
-    message: message.slice(0, 600),
+    message: cutText(message, 600),
   };
 }
 
@@ -141,5 +151,5 @@ function pauseSummary({ planned, nextTryAt, reasons }: EffectProgress): string {
   const last = reasons.at(-1);
   // The summary is a single line in the Web UI, and messages may be long; the whole of it is in the failed attempt.
   const why = last ? `${last.code}: ${last.message}`.replace(/\s+/g, ' ').slice(0, 120) : '';
-  return `${planned.effect}: next try in ${wait}: ${why}`.slice(0, 200);
+  return cutText(`${planned.effect}: next try in ${wait}: ${why}`, 200);
 }

@@ -1,5 +1,5 @@
 import { ApplicationFailure, CancellationScope, CancelledFailure } from '@temporalio/workflow';
-import { localAttempts, attempts as regular, serverMarginMs } from './activities.js';
+import { localAttempts, plans, serverMarginMs } from './activities.js';
 import type { AttemptPolicy, FailureDetail, PlanAnswer, PlannedEvent } from './contract.js';
 import type { EventRun } from './event-run.js';
 import { keepReason } from './keep-reason.js';
@@ -67,7 +67,7 @@ async function plan(run: EventRun, number: number, local: boolean): Promise<Plan
     ]);
   }
   const summary = `plan, attempt ${number} of ${planningPolicy.maximumAttempts}`;
-  const answer: unknown = await regular.planEvent.executeWithOptions({ startToCloseTimeout, summary }, [
+  const answer: unknown = await plans.planEvent.executeWithOptions({ startToCloseTimeout, summary }, [
     { eventKey, runId, input },
   ]);
   // A hand can complete a regular activity with anything; the plan is the ledger's, so it is simply asked for again.

@@ -1,3 +1,5 @@
+import { parseEventKey } from '../identity/event-identity.js';
+
 /**
  * What the workflows and everything outside them agree on: names, inputs, results, signals, updates, queries. The only
  * module of this folder that others may import values from. Fields are only ever added, since running histories hold
@@ -43,8 +45,8 @@ export const searchAttributeTypes = {
 export interface EventMemo {
   /** SHA-256 of the body as received, in hex. */
   readonly digest: string;
-  /** The provider's event id, unchanged. Absent where the source calls its ids sensitive. */
-  readonly id?: string;
+  /** As the input has it. */
+  readonly id: string;
   readonly type: string;
   /** When the first delivery was received, ISO 8601. */
   readonly receivedAt: string;
@@ -72,7 +74,7 @@ export interface ProcessEventInput {
   /** '' where there is none. */
   readonly tenant: string;
   readonly source: string;
-  /** The provider's event id; where the source calls its ids sensitive, the hashed segment of the event key. */
+  /** The provider's event id; the hashed segment of the event key where nothing but a hashed key was known. */
   readonly id: string;
   /** The type as the configuration names it. */
   readonly type: string;
@@ -254,11 +256,6 @@ export interface PlannedEvent {
   readonly abandoned?: { readonly by: string; readonly reason: string };
 }
 
-/** The argument of `sweepClosedEvents`. */
-export interface SweepInput {
-  readonly namespace: string;
-}
-
 /** The result of `sweepClosedEvents`. */
 export interface SweepResult {
   /** Closed runs found. */
@@ -286,6 +283,17 @@ export function isProcessEventInput(value: unknown): value is ProcessEventInput 
     payload !== null &&
     (typeof payload.text === 'string' || payload.stored === true) &&
     (input.carried === undefined || isCarriedState(input.carried))
+  );
+}
+
+/** Whether an input is that of the event whose identity the workflow ID is. */
+export function inputBelongsTo(workflowId: string, input: ProcessEventInput): boolean {
+  const parsed = parseEventKey(workflowId);
+  return (
+    parsed !== undefined &&
+    parsed.source === input.source &&
+    parsed.tenant === input.tenant &&
+    (parsed.id === undefined || parsed.id === input.id)
   );
 }
 

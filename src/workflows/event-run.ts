@@ -1,4 +1,4 @@
-import { workflowInfo } from '@temporalio/workflow';
+import { CancellationScope, workflowInfo } from '@temporalio/workflow';
 import type { EventRef } from '../activities/event-ref.js';
 import type {
   AbandonAnswer,
@@ -33,11 +33,14 @@ export interface EventRun {
   abandonAnswer: AbandonAnswer | undefined;
   /** Cancels all work of the event; set while there is some. */
   stopWork: () => void;
+  /** Whether the workflow was cancelled from outside, also where its ending shields itself from that. */
+  readonly isCancelled: () => boolean;
 }
 
 /** Takes up a new run, or the next one of an event that continued as new. */
 export function createEventRun(input: ProcessEventInput): EventRun {
   const { workflowId, runId, startTime } = workflowInfo();
+  const scope = CancellationScope.current();
   const { carried } = input;
   return {
     input,
@@ -60,6 +63,7 @@ export function createEventRun(input: ProcessEventInput): EventRun {
     abandon: undefined,
     abandonAnswer: undefined,
     stopWork: () => {},
+    isCancelled: () => scope.consideredCancelled,
   };
 }
 
@@ -92,7 +96,7 @@ export function statusOf(run: EventRun): EventStatus {
       return {
         effect: planned.effect,
         businessKey: planned.businessKey,
-        phase: ended ? 'ended' : (run.phases.get(planned.effect) ?? 'planned'),
+        phase: ended ? 'ended' : (run.phases.get(planned.effect) ?? (nextTryAt === undefined ? 'planned' : 'pausing')),
         attempts,
         maximumAttempts: planned.policy.maximumAttempts,
         ...(nextTryAt === undefined ? {} : { nextTryAt: new Date(nextTryAt).toISOString() }),

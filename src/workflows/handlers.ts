@@ -22,6 +22,7 @@ export function installHandlers(run: EventRun): void {
     retryNow,
     (request) => {
       const effect = typeof request?.effect === 'string' ? request.effect : '';
+      if (effect !== '' && !run.progress.some(({ planned }) => planned.effect === effect)) return;
       run.nudges.set(effect, (run.nudges.get(effect) ?? 0) + 1);
       // Also where the event is just about to continue as new: its next run then finds the pause over.
       for (const progress of run.progress) {

@@ -1,3 +1,4 @@
+import { cutText } from '../identity/cut-text.js';
 import type { AttemptReason, FailureDetail } from './contract.js';
 
 /** The dead letter keeps the first reasons and the last ones; what lies between is in the history. */
@@ -10,7 +11,7 @@ export function keepReason(reasons: AttemptReason[], attempt: number, failure: F
     attempt,
     at: new Date(Date.now()).toISOString(),
     code: failure.code,
-    message: failure.message.slice(0, 500),
+    message: cutText(failure.message, 500),
   });
   if (reasons.length > firstKept + lastKept) reasons.splice(firstKept, 1);
 }

@@ -2,6 +2,7 @@ import {
   ApplicationFailure,
   allHandlersFinished,
   CancellationScope,
+  CancelledFailure,
   ContinueAsNew,
   condition,
   continueAsNew,
@@ -9,12 +10,14 @@ import {
   TemporalFailure,
   workflowInfo,
 } from '@temporalio/workflow';
+import { cutText } from '../identity/cut-text.js';
 import { displayEvent, parseEventKey } from '../identity/event-identity.js';
 import { records } from './activities.js';
 import { answerAbandon } from './answer-abandon.js';
 import { carryEffect } from './carry-effect.js';
 import { carryPlan } from './carry-plan.js';
 import {
+  type AttemptReason,
   type CarriedState,
   type EffectEnd,
   type EventOutcome,
@@ -23,6 +26,7 @@ import {
   type ProcessEventResult,
   unknownDigest,
 } from './contract.js';
+import { endFor } from './end-for.js';
 import { createEventRun, type EventRun, endsOf, eventRef } from './event-run.js';
 import { installHandlers } from './handlers.js';
 import { logLine } from './log-line.js';
@@ -36,7 +40,7 @@ import { showState } from './show-state.js';
  * written. Everything stands inside one catch, since an error that escapes workflow code keeps the run running for ever.
  */
 export async function processEvent(given: ProcessEventInput): Promise<ProcessEventResult> {
-  const input = isProcessEventInput(given) && belongs(given) ? given : stranger(given);
+  const input = isProcessEventInput(given) && belongs(given) ? knownFields(given) : stranger(given);
   try {
     return await carryEvent(createEventRun(input));
   } catch (error) {
@@ -60,15 +64,17 @@ async function carryEvent(run: EventRun): Promise<ProcessEventResult> {
       failure = { code: 'internal_error', message: describe(error) };
     } else if (!run.abandon) {
       // Cancelled from outside: nobody else will write it down, and a redelivery may never come.
-      run.phase = 'ending';
-      await CancellationScope.nonCancellable(async () => {
-        await deadLetter(run, 'cancelled', 'cancelled from outside');
-        await condition(allHandlersFinished);
-      });
-      throw error;
+      return CancellationScope.nonCancellable(() => endCancelled(run));
     }
   }
   return CancellationScope.nonCancellable(() => finish(run, failure));
+}
+
+async function endCancelled(run: EventRun): Promise<never> {
+  run.phase = 'ending';
+  await deadLetter(run, 'cancelled', 'cancelled from outside');
+  await condition(allHandlersFinished);
+  throw new CancelledFailure('cancelled from outside');
 }
 
 function describe(error: unknown): string {
@@ -91,8 +97,20 @@ async function work(run: EventRun): Promise<{ code: string; message: string } | 
     // Every effect is seen to its end even when a sibling was stopped: an attempt still running may yet take hold.
     const carried = await Promise.allSettled(run.progress.map((progress) => carryEffect(run, progress)));
     for (const one of carried) if (one.status === 'rejected') throw one.reason;
+    if (run.progress.some(({ ended }) => ended?.code === 'abandoned')) return planAnew(run);
     return undefined;
   });
+}
+
+/**
+ * The ledger has the event as abandoned, although this run was to carry it: it was reset to a moment before that. Planning
+ * anew answers who abandoned it, and why.
+ */
+async function planAnew(run: EventRun): Promise<{ code: string; message: string } | undefined> {
+  const planning = await carryPlan(run);
+  if (planning && 'failure' in planning) return planning.failure;
+  if (planning?.plan.abandoned) run.plan = planning.plan;
+  return undefined;
 }
 
 async function finish(
@@ -103,7 +121,9 @@ async function finish(
     const answer = await answerAbandon(run);
     if (answer.abandoned) return complete(run, 'abandoned', run.abandon.request);
   }
-  if (run.rollingOver && !failure) {
+  if (run.rollingOver && !failure && !run.plan?.abandoned) {
+    // The next run would not know of it.
+    if (run.isCancelled()) return endCancelled(run);
     // A wish to abandon that comes in now is still heard: its handler waits for this run's answer.
     await condition(() => allHandlersFinished() || run.abandon !== undefined);
     if (run.abandon) return finish(run, failure);
@@ -127,14 +147,19 @@ async function fail(run: EventRun, code: string, message: string): Promise<Proce
   showState(run, 'dead_lettered');
   logLine('warn', 'webhook.failed', { ...named(run), code });
   await condition(allHandlersFinished);
-  throw ApplicationFailure.create({ type: code, message, nonRetryable: true, details: [endsOf(run)] });
+  throw ApplicationFailure.create({
+    type: code,
+    message: cutText(message, 1000),
+    nonRetryable: true,
+    details: [endsOf(run)],
+  });
 }
 
 /** The ledger refused the dead letter: it has the event as done, by an attempt whose answer was lost. */
 async function endedAfterAll(run: EventRun): Promise<boolean> {
   const ends = await records.readEffectEnds(eventRef(run));
   for (const progress of run.progress) {
-    const known = ends.find(({ effect }) => effect === progress.planned.effect);
+    const known = endFor(run, ends, progress.planned);
     if (known) progress.ended = { ...known, attempts: progress.attempts };
   }
   return run.progress.length > 0 && run.progress.every(({ ended }) => ended && ended.outcome !== 'failed');
@@ -166,7 +191,7 @@ function deadLetter(run: EventRun, code: string, message: string): Promise<{ rea
         businessKey: planned.businessKey,
         outcome: ended?.outcome ?? 'open',
         attempts,
-        reasons,
+        reasons: reasonsThatFit(reasons, run.progress.length),
       }))
     : [{ step: 'plan', effects: input.effects, attempts: run.planning.attempts, reasons: run.planning.reasons }];
   return records.recordDeadLetter.executeWithOptions({ summary: `dead letter: ${code}` }, [
@@ -174,12 +199,19 @@ function deadLetter(run: EventRun, code: string, message: string): Promise<{ rea
       event: eventRef(run),
       runId: run.runId,
       code,
-      message: message.slice(0, 1000),
+      message: cutText(message, 1000),
       input: JSON.stringify({ ...input, payload: { stored: true } }),
       effects: JSON.stringify(effects),
       ...(!run.plan && 'text' in input.payload ? { text: input.payload.text } : {}),
     },
   ]);
+}
+
+/** Reasons of all effects together; the activity's argument may not exceed 2 MiB, and the history has them all. */
+const reasonsKept = 200;
+
+function reasonsThatFit(reasons: readonly AttemptReason[], effects: number): readonly AttemptReason[] {
+  return reasons.slice(-Math.max(1, Math.floor(reasonsKept / effects)));
 }
 
 function named(run: EventRun): Record<string, unknown> {
@@ -231,7 +263,32 @@ function stranger(given: unknown): ProcessEventInput {
   };
 }
 
+/** Only what an input is made of: a hand may have added anything, such as what no JSON writer survives. */
+function knownFields(given: ProcessEventInput): ProcessEventInput {
+  const { version, tenant, source, id, type, digest, receivedAt, occurredAt, effects, replay, carried } = given;
+  return {
+    version,
+    tenant,
+    source,
+    id,
+    type,
+    digest,
+    receivedAt,
+    payload: 'text' in given.payload ? { text: given.payload.text } : { stored: true },
+    effects,
+    ...(typeof occurredAt === 'string' ? { occurredAt } : {}),
+    ...(replay ? { replay: { id: replay.id, by: replay.by, reason: replay.reason, at: replay.at } } : {}),
+    ...(carried ? { carried } : {}),
+  };
+}
+
 function excerpt(given: unknown): string {
-  const text = JSON.stringify(given ?? null) ?? 'null';
+  let text: string;
+  try {
+    text = JSON.stringify(given ?? null) ?? 'null';
+  } catch {
+    // Nested deeper than the writer can follow.
+    return '"unreadable"';
+  }
   return text.length <= 100_000 ? text : JSON.stringify(text.slice(0, 100_000));
 }

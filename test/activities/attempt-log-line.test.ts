@@ -54,6 +54,7 @@ async function linesOf(thrown: (card: string) => unknown): Promise<Record<string
     payload: { text: JSON.stringify({ type: 'order.paid', data: { order: 'o1', card } }) },
     effect: 'charge',
     effects: 1,
+    policy: { timeoutMs: 5000, nonRetryableErrorTypes: [] },
     businessKey: 'charge:o1',
     attempt: 2,
     runId: 'run',

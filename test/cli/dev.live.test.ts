@@ -3,9 +3,9 @@ import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { Client, Connection } from '@temporalio/client';
 import pg from 'pg';
-import { afterEach, beforeEach, expect, inject, test, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, test, vi } from 'vitest';
 import { createTestDatabase } from '../setup/database.js';
-import { allEnded, askApp, createProject, type Project } from './dev/dev-process.js';
+import { allEnded, askApp, createProject, type DevProcess, type Project, type ReadyLine } from './dev/dev-process.js';
 
 let project: Project;
 
@@ -36,28 +36,64 @@ async function withTemporal<Result>(address: string, work: (client: Client) => P
 
 const eventually = (check: () => Promise<void>) => vi.waitFor(check, { timeout: 20_000, interval: 100 });
 
-test('the ready line names everything that runs, and all of it answers', async () => {
-  const dev = project.dev();
-  const line = await dev.ready;
-  expect(line).toEqual({
-    ready: true,
-    receiver: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+\/webhooks$/),
-    sources: [{ name: 'shop', url: `${line.receiver}/shop` }],
-    temporal: { address: expect.stringMatching(/^127\.0\.0\.1:\d+$/), ui: expect.any(String), namespace: 'default' },
-    postgres: { url: expect.stringMatching(/^postgres:\/\/onefold:\w+@127\.0\.0\.1:\d+\/onefold$/) },
-    data: join(project.folder, '.onefold'),
-    pid: dev.child.pid,
-    appPid: (await askApp(line.receiver)).pid,
+describe('one run', () => {
+  let standing: { readonly project: Project; readonly dev: DevProcess; readonly line: ReadyLine };
+  beforeAll(async () => {
+    const started = await createProject();
+    const dev = started.dev();
+    standing = { project: started, dev, line: await dev.ready };
   });
-  expect(await query(line.postgres.url, 'SELECT count(*)::int AS rows FROM onefold.migrations')).toEqual([
-    { rows: expect.any(Number) },
-  ]);
-  expect((await fetch(line.temporal.ui as string)).status).toBe(200);
-  await withTemporal(line.temporal.address, async (client) => {
-    const known = await client.connection.operatorService.listSearchAttributes({ namespace: 'default' });
-    expect(Object.keys(known.customAttributes)).toContain('OnefoldBusinessKey');
+  afterAll(() => standing?.project.close());
+
+  test('the ready line names everything that runs, and all of it answers', async () => {
+    const { project, dev, line } = standing;
+    expect(line).toEqual({
+      ready: true,
+      receiver: expect.stringMatching(/^http:\/\/127\.0\.0\.1:\d+\/webhooks$/),
+      sources: [{ name: 'shop', url: `${line.receiver}/shop` }],
+      temporal: { address: expect.stringMatching(/^127\.0\.0\.1:\d+$/), ui: expect.any(String), namespace: 'default' },
+      postgres: { url: expect.stringMatching(/^postgres:\/\/developer:\w+@127\.0\.0\.1:\d+\/onefold$/) },
+      data: join(project.folder, '.onefold'),
+      pid: dev.child.pid,
+      appPid: (await askApp(line.receiver)).pid,
+    });
+    expect(await query(line.postgres.url, 'SELECT count(*)::int AS rows FROM onefold.migrations')).toEqual([
+      { rows: expect.any(Number) },
+    ]);
+    expect((await fetch(line.temporal.ui as string)).status).toBe(200);
+    await withTemporal(line.temporal.address, async (client) => {
+      const known = await client.connection.operatorService.listSearchAttributes({ namespace: 'default' });
+      expect(Object.keys(known.customAttributes)).toContain('OnefoldBusinessKey');
+    });
+    expect(dev.output.stdout.trim().split('\n')).toHaveLength(1);
   });
-  expect(dev.output.stdout.trim().split('\n')).toHaveLength(1);
+
+  test('a second start on the same folder is refused, and names the first', async () => {
+    const second = standing.project.dev();
+    expect(await second.exitCode).toBe(1);
+    expect(second.output.stderr).toContain(`data_folder_busy: process ${standing.dev.child.pid}`);
+  });
+
+  test('a save restarts the app, and one that does not load waits for the next save', async () => {
+    const { project, dev, line } = standing;
+    const { receiver } = line;
+    await project.save("export const answer = 'two';");
+    await eventually(async () => expect((await askApp(receiver)).answer).toBe('two'));
+    await project.save('export const answer = ;');
+    await eventually(async () => expect(dev.output.stderr).toContain('ended with exit code 1'));
+    expect(dev.output.stderr).toContain('SyntaxError');
+    await project.save("export const answer = 'three';");
+    await eventually(async () => expect((await askApp(receiver)).answer).toBe('three'));
+  });
+
+  test('an app killed with SIGKILL is started again at the same address', async () => {
+    const { dev, line } = standing;
+    const { receiver } = line;
+    const { pid: appPid } = await askApp(receiver);
+    process.kill(appPid, 'SIGKILL');
+    await eventually(async () => expect((await askApp(receiver)).pid).not.toBe(appPid));
+    expect(dev.output.stderr).toContain(`process ${appPid}) was ended from outside by SIGKILL`);
+  });
 });
 
 test.each(['SIGINT', 'SIGTERM'] as const)(
@@ -107,45 +143,22 @@ test('after kill -9 nothing is left running, and the next start has the data', a
   });
 });
 
-test('a save restarts the app, and one that does not load waits for the next save', async () => {
-  const dev = project.dev();
-  const { receiver } = await dev.ready;
-  await project.save("export const answer = 'two';");
-  await eventually(async () => expect((await askApp(receiver)).answer).toBe('two'));
-  await project.save('export const answer = ;');
-  await eventually(async () => expect(dev.output.stderr).toContain('ended with exit code 1'));
-  expect(dev.output.stderr).toContain('SyntaxError');
-  await project.save("export const answer = 'three';");
-  await eventually(async () => expect((await askApp(receiver)).answer).toBe('three'));
-});
-
-test('an app killed with SIGKILL is started again at the same address', async () => {
-  const dev = project.dev();
-  const { receiver, appPid } = await dev.ready;
-  process.kill(appPid, 'SIGKILL');
-  await eventually(async () => expect((await askApp(receiver)).pid).not.toBe(appPid));
-  expect(dev.output.stderr).toContain(`process ${appPid}) was ended from outside by SIGKILL`);
-});
-
-test('a second start on the same folder is refused, and names the first', async () => {
-  const first = project.dev();
-  await first.ready;
-  const second = project.dev();
-  expect(await second.exitCode).toBe(1);
-  expect(second.output.stderr).toContain(`data_folder_busy: process ${first.child.pid}`);
-});
-
 test('a taken port of the receiver is replaced by the next free one, and said so', async () => {
   const holder = createServer();
   await new Promise<void>((resolve) => holder.listen(0, '127.0.0.1', resolve));
+  const database = await createTestDatabase();
   try {
     const { port } = holder.address() as { port: number };
-    const dev = project.dev({ args: ['--port', String(port)] });
+    // The servers matter to this not, and starting them takes long.
+    const env = { TEMPORAL_ADDRESS: inject('temporalAddress'), DATABASE_URL: database.url };
+    const dev = project.dev({ args: ['--port', String(port)], env });
     const { receiver } = await dev.ready;
     expect(new URL(receiver).port).not.toBe(String(port));
     expect(dev.output.stderr).toContain(`port ${port} is taken`);
   } finally {
     holder.close();
+    await project.close();
+    await database.drop();
   }
 });
 
@@ -155,7 +168,7 @@ test('servers that are configured are used, and none is started', async () => {
     const dev = project.dev({ env: { TEMPORAL_ADDRESS: inject('temporalAddress'), DATABASE_URL: database.url } });
     const line = await dev.ready;
     expect(line.temporal).toEqual({ address: inject('temporalAddress'), ui: null, namespace: 'default' });
-    expect(line.postgres.url).toContain('onefold:***@');
+    expect(line.postgres.url).toContain('developer:***@');
     expect(line.data).toBeNull();
     dev.child.kill('SIGTERM');
     expect(await dev.exitCode).toBe(0);

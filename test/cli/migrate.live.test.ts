@@ -18,7 +18,7 @@ test('five migrations at once bring the ledger up once, and a later one finds it
   expect(await stage.sql('SELECT count(*)::int AS rows FROM five_at_once.events')).toEqual([{ rows: 0 }]);
 });
 
-test.each([
+test.concurrent.each([
   ['without DATABASE_URL', { DATABASE_URL: undefined }, [], /^onefold: config_missing: DATABASE_URL is not set/],
   ['without PostgreSQL', { DATABASE_URL: 'postgres://u:secret@127.0.0.1:1/x' }, [], /^onefold: ledger_unavailable: /],
   ['with a schema that is no name', {}, ['--schema', 'Not-A-Name'], /^onefold: config_invalid: schema: /],
@@ -30,7 +30,7 @@ test.each([
   expect(stderr).not.toContain('secret');
 });
 
-test('a worker whose ledger was never migrated ends, and says what to run', async () => {
+test.concurrent('a worker whose ledger was never migrated ends, and says what to run', async () => {
   const { code, stderr } = await stage.run(['worker'], { env: { ONEFOLD_SCHEMA: 'nobody_made_it' } });
   expect(code).toBe(1);
   expect(stderr).toMatch(/^onefold: migration_missing: .*run onefold migrate/m);

@@ -4,24 +4,22 @@ import { writeFile } from 'node:fs/promises';
 import { Agent, request } from 'node:http';
 import { connect } from 'node:net';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { freePort } from '../../src/runtime/embedded/free-port.js';
 import { standardWebhooks } from '../../src/sources/standard-webhooks.js';
 import { types } from '../../src/sources/types.js';
 import { until } from '../hazards/support/until.js';
 import { type CliStage, createCliStage } from './support/cli-stage.js';
-import { endAll } from './support/onefold-cli.js';
 
 let stage: CliStage;
 beforeAll(async () => {
   stage = await createCliStage();
 });
 afterAll(() => stage?.close());
-afterEach(endAll);
 
 const root = (url: string, path: string) => new URL(path, url).href;
 
-test('a receiver says where it listens, answers its probes and counts what it answered', async () => {
+test.concurrent('a receiver says where it listens, answers its probes and counts what it answered', async () => {
   const metricsPort = await freePort(0);
   const receiver = await stage.receiver({ env: { ONEFOLD_METRICS_PORT: String(metricsPort) } });
   expect((await fetch(root(receiver.url, '/healthz'))).status).toBe(200);
@@ -34,7 +32,7 @@ test('a receiver says where it listens, answers its probes and counts what it an
   expect(metrics).toContain('onefold_acknowledge_seconds_bucket');
 });
 
-test('a receiver starts while Temporal is away: alive, not ready, and every delivery is answered 503', async () => {
+test.concurrent('a receiver starts while Temporal is away: alive, not ready, and every delivery is answered 503', async () => {
   const receiver = await stage.receiver({ env: { TEMPORAL_ADDRESS: '127.0.0.1:1' } });
   expect((await fetch(root(receiver.url, '/healthz'))).status).toBe(200);
   const ready = await fetch(root(receiver.url, '/readyz'));
@@ -45,7 +43,7 @@ test('a receiver starts while Temporal is away: alive, not ready, and every deli
   });
 });
 
-test.each([
+test.concurrent.each([
   [
     'a missing secret',
     { SHOP_WEBHOOK_SECRETS: undefined },
@@ -64,7 +62,7 @@ test.each([
   expect(stderr).not.toContain('%%%%');
 });
 
-test('a port that is taken is refused, and the way to another is told', async () => {
+test.concurrent('a port that is taken is refused, and the way to another is told', async () => {
   const receiver = await stage.receiver();
   const { port } = new URL(receiver.url);
   const { code, stderr } = await stage.run(['receiver', '--host', '127.0.0.1', '--port', port]);
@@ -72,7 +70,7 @@ test('a port that is taken is refused, and the way to another is told', async ()
   expect(stderr).toMatch(new RegExp(`^onefold: config_invalid: port ${port} on 127.0.0.1 is taken: .*ONEFOLD_PORT`));
 });
 
-test.each([
+test.concurrent.each([
   ['that is not there', undefined, /^onefold: config_missing: no configuration at /],
   ['that exports nothing', 'export const other = 1;', /^onefold: config_invalid: .*does not export `onefold`/],
   [
@@ -81,14 +79,14 @@ test.each([
     /^onefold: config_invalid: .*does not export `onefold`/,
   ],
 ])('a configuration %s is refused', async (_what, text, message) => {
-  const file = join(stage.folder, 'other.mjs');
+  const file = join(stage.folder, `${randomUUID()}.mjs`);
   if (text !== undefined) await writeFile(file, text);
   const { code, stderr } = await stage.run(['receiver', '--config', text === undefined ? 'nowhere.ts' : file]);
   expect(code).toBe(1);
   expect(stderr).toMatch(message);
 });
 
-test('a configuration that does not load ends with the place of the error', async () => {
+test.concurrent('a configuration that does not load ends with the place of the error', async () => {
   const file = join(stage.folder, 'broken.ts');
   await writeFile(file, "const count: number = 1;\nthrow new RangeError('count ' + count);\nexport {};\n");
   const { code, stderr } = await stage.run(['worker', '--config', file]);

@@ -1,14 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type CliStage, createCliStage } from './support/cli-stage.js';
 
 let stage: CliStage;
 let url: string;
-let order: string;
-/** While it is there the effect fails. */
-let obstacle: string;
 
 beforeAll(async () => {
   stage = await createCliStage();
@@ -16,24 +13,30 @@ beforeAll(async () => {
   url = receiver.url;
 });
 afterAll(() => stage?.close());
-beforeEach(async () => {
-  order = randomUUID();
-  obstacle = join(stage.folder, order);
+
+/** An event whose effect failed for good, and would succeed now. */
+async function deadLettered() {
+  const order = randomUUID();
+  const obstacle = join(stage.folder, order);
+  const ended = () =>
+    stage.client.workflow
+      .getHandle(`event//shop/${order}`)
+      .result()
+      .catch(() => undefined);
   await writeFile(obstacle, '');
   await stage.deliver(url, order, { failWhile: obstacle });
   await ended();
   await rm(obstacle);
-});
+  return {
+    order,
+    ended,
+    replay: (...args: string[]) => stage.run(['replay', `shop/${order}`, '--reason', 'the shelf is back', ...args]),
+    shipments: async () => (await stage.sql('SELECT 1 FROM shipments WHERE order_id = $1', [order])).length,
+  };
+}
 
-const ended = () =>
-  stage.client.workflow
-    .getHandle(`event//shop/${order}`)
-    .result()
-    .catch(() => undefined);
-const replay = (...args: string[]) => stage.run(['replay', `shop/${order}`, '--reason', 'the shelf is back', ...args]);
-const shipments = async () => (await stage.sql('SELECT 1 FROM shipments WHERE order_id = $1', [order])).length;
-
-test('--dry-run shows the state and changes nothing, --yes carries it out, and repeating finds nothing to do', async () => {
+test.concurrent('--dry-run shows the state and changes nothing, --yes carries it out, and repeating finds nothing to do', async () => {
+  const { order, ended, replay, shipments } = await deadLettered();
   const seen = await replay('--dry-run');
   expect(seen).toMatchObject({ code: 0, stderr: '' });
   expect(seen.stdout).toBe(
@@ -49,7 +52,8 @@ test('--dry-run shows the state and changes nothing, --yes carries it out, and r
   expect((await replay('--yes')).stdout).toMatch(/: nothing to do, every effect is done/);
 });
 
-test('--json is the outcome and nothing else, and the log line goes to standard error', async () => {
+test.concurrent('--json is the outcome and nothing else, and the log line goes to standard error', async () => {
+  const { order, ended, replay, shipments } = await deadLettered();
   const looked = await replay('--dry-run', '--json');
   expect(JSON.parse(looked.stdout)).toMatchObject({ outcome: 'dry_run', state: { ledger: 'dead_lettered' } });
 
@@ -76,14 +80,15 @@ test('--json is the outcome and nothing else, and the log line goes to standard 
   expect(await shipments()).toBe(1);
 });
 
-test('without a terminal and without --yes nobody can be asked, and nothing is changed', async () => {
+test.concurrent('without a terminal and without --yes nobody can be asked, and nothing is changed', async () => {
+  const { replay, shipments } = await deadLettered();
   const { code, stdout, stderr } = await replay();
   expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
   expect(stderr).toMatch(/perform ship-order .*\nonefold: replay_refused: nobody is there to ask: add --yes/);
   expect(await shipments()).toBe(0);
 });
 
-test.each([
+test.concurrent.each([
   ['an event that nobody knows', ['shop/nobody-knows'], {}, /^onefold: event_unknown: /],
   ['Temporal away', ['shop/x'], { TEMPORAL_ADDRESS: '127.0.0.1:1' }, /^onefold: temporal_unavailable: /],
   ['a ledger that is not there', ['shop/x'], { ONEFOLD_SCHEMA: 'nobody_made_it' }, /^onefold: migration_missing: /],

@@ -51,7 +51,7 @@ test('three deliveries of one event at once are one first run and one shipment',
   ]);
 });
 
-test("a payload of GitHub goes out with GitHub's type, and reaches the effect of its action", async () => {
+test.concurrent("a payload of GitHub goes out with GitHub's type, and reaches the effect of its action", async () => {
   const id = randomUUID();
   const { code, answers } = await send('github', fileOf('payloads/github/issues.opened.json'), '--id', id);
   expect(code).toBe(0);
@@ -63,7 +63,7 @@ test("a payload of GitHub goes out with GitHub's type, and reaches the effect of
   ]);
 });
 
-test.each([
+test.concurrent.each([
   ['push.json', []],
   ['star.created.json', []],
   ['issues.opened.json', ['--type', 'pull_request.opened']],
@@ -73,7 +73,7 @@ test.each([
   expect(answers).toEqual([['200', 'ignored', expect.any(String)]]);
 });
 
-test('the same file is the same event, whatever it is called, and another body is another one', async () => {
+test.concurrent('the same file is the same event, whatever it is called, and another body is another one', async () => {
   const file = join(stage.folder, 'order.paid.json');
   const body = { type: 'order.paid', data: { order: randomUUID(), fulfilment: 'f-1', items: [] } };
   await writeFile(file, JSON.stringify(body));
@@ -87,7 +87,7 @@ test('the same file is the same event, whatever it is called, and another body i
   expect((await send('shop', file)).answers[0]?.[1]).toBe('first_run');
 });
 
-test('a payload can come from standard input', async () => {
+test.concurrent('a payload can come from standard input', async () => {
   const id = randomUUID();
   const stdin = JSON.stringify({
     id,
@@ -98,7 +98,7 @@ test('a payload can come from standard input', async () => {
   expect(ended).toMatchObject({ code: 0, stdout: expect.stringMatching(`^202 first_run .*"event":"shop/${id}"`) });
 });
 
-test('a refused delivery is exit code 1, and its answer is shown', async () => {
+test.concurrent('a refused delivery is exit code 1, and its answer is shown', async () => {
   const file = join(stage.folder, 'broken.json');
   await writeFile(file, '{"type":"order.paid"');
   const { code, answers } = await send('shop', file);
@@ -106,7 +106,7 @@ test('a refused delivery is exit code 1, and its answer is shown', async () => {
   expect(answers).toEqual([['400', '-', expect.stringContaining('"code":"body_malformed"')]]);
 });
 
-test.each([
+test.concurrent.each([
   ['an unknown source', ['--source', 'shopp'], /^onefold: unknown_source: no source 'shopp' .*shop, github/],
   [
     'no receiver',
@@ -119,7 +119,7 @@ test.each([
   expect(stderr).toMatch(message);
 });
 
-test('a file that is not there is refused, and named', async () => {
+test.concurrent('a file that is not there is refused, and named', async () => {
   const { code, stderr } = await stage.run(['send', 'nowhere.json', '--source', 'shop']);
   expect(code).toBe(1);
   expect(stderr).toMatch(/^onefold: config_invalid: nowhere\.json cannot be read/);

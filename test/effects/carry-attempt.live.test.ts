@@ -42,6 +42,7 @@ async function attempt(
     businessKey: businessKey(order),
     attempt: 1,
     owner: randomUUID(),
+    timeoutMs: effect.policy.timeoutMs,
     signal: given.signal ?? new AbortController().signal,
   });
 }

@@ -97,6 +97,16 @@ test('a terminated event that was started again is done once, and the sweeper le
   expect(await harness.sql('SELECT 1 FROM shipments WHERE order_id = $1', [id])).toHaveLength(1);
 });
 
+test('a terminated run that a later one has taken over gets no dead letter while that one runs', async () => {
+  const { id, handle, event } = await pausing();
+  await handle.terminate('an operator');
+  const again = await harness.start(event);
+  await listed(handle, 'Terminated');
+  await sweep();
+  expect(await lettersOf(id)).toEqual([]);
+  await again.terminate();
+});
+
 test('an event terminated right after its effect was committed gets no dead letter', async () => {
   const event = orderPaid();
   const gate = createGate();

@@ -11,6 +11,7 @@ import { orderPaid, shipmentsTable, shop } from './support/shop.js';
 import { until } from './support/until.js';
 
 const open = new Set<string>();
+const failedOnce = new Set<string>();
 const shipOrder = shop.effect('ship-order', {
   on: 'order.paid',
   businessKey: ({ data }) => `shipment:${data.order}`,
@@ -25,7 +26,10 @@ const sendMail = shop.effect('send-mail', {
   retry: { initialInterval: 50, maximumInterval: 50, maximumAttempts: 3 },
   commit: async ({ event, tx, attempt }) => {
     const { order } = event.data;
-    if (attempt === 1) throw new Error('a counted failure before the waits');
+    if (!failedOnce.has(order)) {
+      failedOnce.add(order);
+      throw new Error('a counted failure before the waits');
+    }
     if (!open.has(order)) throw new NotYetError(20);
     await tx.query("INSERT INTO shipments (order_id, by_effect) VALUES ($1, 'send-mail')", [order]);
     return { attempt };

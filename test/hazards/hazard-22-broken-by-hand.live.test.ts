@@ -27,6 +27,21 @@ afterAll(async () => {
   await rm(folder, { recursive: true });
 });
 
+/** Well-formed, but with a field nested deeper than any writer of JSON can follow. */
+test('an input with a bottomless field nobody asked for runs as the event it is', async () => {
+  const event = orderPaid();
+  const deep = `${'['.repeat(9000)}${']'.repeat(9000)}`;
+  const text = JSON.stringify(harness.input(event)).replace(/\}$/, `,"extra":${deep}}`);
+  const file = join(folder, randomUUID());
+  await writeFile(file, text);
+  const answer = await temporalCli([
+    ...['workflow', 'start', '--type', 'processEvent', '--task-queue', harness.taskQueue, '-w', harness.key(event)],
+    ...['--input-file', file],
+  ]);
+  expect(answer, answer.text).toMatchObject({ ok: true });
+  expect(await endOf(harness.key(event))).toBe('COMPLETED');
+});
+
 /** `temporal workflow start --type processEvent`, as a person types it. */
 async function startByHand(workflowId: string, input?: unknown): Promise<void> {
   const file = join(folder, randomUUID());

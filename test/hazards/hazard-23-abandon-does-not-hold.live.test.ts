@@ -75,6 +75,26 @@ async function pausing(): Promise<Order> {
   return event;
 }
 
+test('a reset to after the plan, as the operating page shows it, runs nothing of an abandoned event', async () => {
+  const event = await pausing();
+  expect(await abandon(event)).toMatchObject({ abandoned: true });
+  failing.delete(event.id);
+  const handle = harness.client.workflow.getHandle(harness.key(event));
+  const { events } = await handle.fetchHistory();
+  // The first boundary after the plan and the first attempt: what follows would be the second attempt.
+  const boundary = events?.filter(
+    ({ workflowTaskCompletedEventAttributes }) => workflowTaskCompletedEventAttributes,
+  )[1];
+  const reset = await temporalCli([
+    ...['workflow', 'reset', '-w', harness.key(event), '--event-id', String(boundary?.eventId)],
+    ...['--reason', 'a test', '--reapply-exclude', 'All'],
+  ]);
+  expect(reset, reset.text).toMatchObject({ ok: true });
+  await handle.signal('retryNow').catch(() => {});
+  expect(await resultOf(handle)).toMatchObject({ outcome: 'abandoned', abandoned: by });
+  expect(await rowsOf(event)).toBe(0);
+});
+
 test('abandoned during a pause: the run completes so, and a new start answers so and runs nothing', async () => {
   const event = await pausing();
   expect(await abandon(event)).toMatchObject({ abandoned: true, effects: [{ outcome: 'abandoned' }] });

@@ -4,8 +4,8 @@ import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import { createCatalogue } from '../../src/effects/catalogue.js';
 import { businessKey } from '../../src/identity/business-identity.js';
 import { claimEffect } from '../../src/ledger/claim-effect.js';
-import type { Database } from '../../src/ledger/database.js';
-import type { PgTransaction } from '../../src/ledger/pg-database.js';
+import type { Database, Sql } from '../../src/ledger/database.js';
+import { type PgTransaction, pgDatabase } from '../../src/ledger/pg-database.js';
 import { createWorker } from '../../src/worker/create-worker.js';
 import { createHarness, type Harness, resultOf } from '../setup/harness.js';
 import { orderPaid, shop } from './support/shop.js';
@@ -241,10 +241,12 @@ test('claims run under READ COMMITTED, whatever the database has as its default'
   await harness.sql(
     `ALTER DATABASE ${new URL(harness.databaseUrl).pathname.slice(1)} SET default_transaction_isolation = 'serializable'`,
   );
+  // The default holds for sessions that begin after it was set.
+  const database = pgDatabase({ connectionString: harness.databaseUrl });
   const limits = { statementTimeoutMs: 5000, lockTimeoutMs: 1000, idleTimeoutMs: 5000 };
-  const { rows } = await harness.ledger.database.transaction(
-    (_tx, sql) => sql<{ transaction_isolation: string }>('SHOW transaction_isolation'),
-    limits,
-  );
+  const levelIn = (sql: Sql) => sql<{ transaction_isolation: string }>('SHOW transaction_isolation');
+  expect((await levelIn(database.query)).rows).toEqual([{ transaction_isolation: 'serializable' }]);
+  const { rows } = await database.transaction((_tx, sql) => levelIn(sql), limits);
+  await database.close();
   expect(rows).toEqual([{ transaction_isolation: 'read committed' }]);
 });

@@ -9,6 +9,8 @@ const heldMs = 100;
 let created: Awaited<ReturnType<typeof createTestDatabase>>;
 let proxy: Server;
 let proxied: string;
+/** From now on nothing gets through, and nobody is told. */
+let swallowing = false;
 
 /** A network that delivers late: what PostgreSQL says within a tenth of a second arrives together. */
 beforeAll(async () => {
@@ -37,7 +39,7 @@ function holdBack(from: Socket, to: Socket): void {
   const deliver = (): void => {
     const all = Buffer.concat(held);
     held = [];
-    if (all.length > 0 && !to.destroyed) to.write(all);
+    if (all.length > 0 && !to.destroyed && !swallowing) to.write(all);
   };
   from.on('data', (data) => {
     if (held.length === 0) setTimeout(deliver, heldMs);
@@ -60,6 +62,22 @@ test('an answer and the end of its connection that arrive together do not end th
     expect((await database.query('SELECT 1 AS one')).rows).toEqual([{ one: 1 }]);
   } finally {
     process.off('uncaughtException', listener);
+    await database.close();
+  }
+});
+
+test('a query over a connection that leads nowhere is given up, and its connection is not used again', async () => {
+  const database = pgDatabase({ connectionString: proxied, max: 1, queryTimeoutMs: 1000 });
+  try {
+    await database.query('SELECT 1');
+    swallowing = true;
+    const began = Date.now();
+    await expect(database.query('SELECT $1::int AS one', [1])).rejects.toMatchObject({ code: 'ledger_unavailable' });
+    expect(Date.now() - began).toBeLessThan(2000);
+    swallowing = false;
+    expect((await database.query('SELECT 1 AS one')).rows).toEqual([{ one: 1 }]);
+  } finally {
+    swallowing = false;
     await database.close();
   }
 });

@@ -86,3 +86,26 @@ test('an abort drops the connection, and whatever the work does after it reaches
     await database.close();
   }
 });
+
+test('a statement outside a transaction is ended by the server, and one of a transaction by its own limit', async () => {
+  const database = pgDatabase({ connectionString: created.url, queryTimeoutMs: 1000 });
+  try {
+    await expect(database.query('SELECT pg_sleep(3)')).rejects.toMatchObject({ code: '57014' });
+    await database.transaction((tx) => tx.query('SELECT pg_sleep(1.2)'), limits);
+  } finally {
+    await database.close();
+  }
+});
+
+test('behind a pooler in transaction mode no connection asks for a timeout of its own', async () => {
+  const database = pgDatabase({ connectionString: created.url, prepare: false });
+  try {
+    expect((await database.query('SHOW statement_timeout')).rows).toEqual([{ statement_timeout: '0' }]);
+  } finally {
+    await database.close();
+  }
+});
+
+test.each([0, 999, 1.5, 3_600_001])('a query timeout of %d ms is refused', (queryTimeoutMs) => {
+  expect(() => pgDatabase({ connectionString: created.url, queryTimeoutMs })).toThrow('pgDatabase.queryTimeoutMs');
+});

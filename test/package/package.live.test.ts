@@ -128,7 +128,7 @@ test('every package that the published files import is declared', async () => {
   for (const name of new Set(packages)) expect([...Object.keys(dependencies), ...optional]).toContain(name);
 });
 
-test.each(kinds)('%s type-checks against the package, library checks included', async (_what, name) => {
+test.concurrent.each(kinds)('%s type-checks against the package, library checks included', async (_what, name) => {
   const tsc = join(root, 'node_modules/typescript/bin/tsc');
   const { stdout } = await run(process.execPath, [tsc, '-p', name], folder);
   // The SDK's own declarations do not pass this check; those of this package do.
@@ -136,7 +136,7 @@ test.each(kinds)('%s type-checks against the package, library checks included', 
   expect(own).toEqual([]);
 });
 
-test.each(kinds)(
+test.concurrent.each(kinds)(
   '%s is run: compiled by tsc, and as TypeScript by the executable',
   async (_what, name) => {
     const project = join(folder, name);

@@ -39,10 +39,15 @@ test('of 50 parallel redeliveries of a terminated event exactly one starts the n
   const delivery = signed(source, id, { data: { do: 'wait' } });
   await receiver.send('shop', delivery);
   await handle(id).terminate('test');
-  const answers = await Promise.all(Array.from({ length: 50 }, () => receiver.send('shop', delivery)));
-  const paths = answers.map(({ json }) => json.path);
-  expect(paths.filter((path) => path === 'retry_after_failure')).toHaveLength(1);
-  expect(paths.filter((path) => path === 'in_progress_elsewhere')).toHaveLength(49);
+  // A busy machine may answer some with 503 in time; their provider sends them again.
+  const send = async (): Promise<string> => {
+    const { status, json } = await receiver.send('shop', delivery);
+    return status === 503 ? send() : json.path;
+  };
+  const paths = await Promise.all(Array.from({ length: 50 }, send));
+  // The answer to the one that started may have been lost on such a machine, but never may two have started.
+  expect(paths.filter((path) => path === 'retry_after_failure').length).toBeLessThanOrEqual(1);
+  expect(paths.filter((path) => path === 'in_progress_elsewhere').length).toBeGreaterThanOrEqual(49);
   expect(await runsOf(id)).toBe(2);
 });
 

@@ -19,7 +19,6 @@ CREATE TABLE events (
   abandoned_reason text,
   PRIMARY KEY (tenant, event_key)
 );
-CREATE INDEX events_by_id ON events (source, event_id);
 
 -- (event, effect) -> business key, from the first plan on: a later plan of the event reuses it whatever the code says.
 CREATE TABLE event_effects (
@@ -28,6 +27,8 @@ CREATE TABLE event_effects (
   effect       text NOT NULL,
   business_key text NOT NULL,
   outcome      text CHECK (outcome IN ('done', 'already_done', 'stale')),
+  -- The name that the completion stands under, where the effect was renamed since.
+  completed_as text,
   ended_at     timestamptz,
   PRIMARY KEY (tenant, event_key, effect)
 );
@@ -59,6 +60,7 @@ CREATE TABLE payloads (
   stored_at  timestamptz NOT NULL DEFAULT clock_timestamp(),
   PRIMARY KEY (tenant, event_key, digest)
 );
+CREATE INDEX payloads_by_time ON payloads (stored_at);
 
 -- One open entry per event; `runs` keeps a retried write from counting twice.
 CREATE TABLE dead_letters (
@@ -123,7 +125,7 @@ CREATE TABLE attempt_marks (
   PRIMARY KEY (tenant, event_key, run_id, step)
 );
 
--- How far the sweeper for runs that were closed from outside has looked.
+-- How far each sweep has looked.
 CREATE TABLE sweeps (
   name        text PRIMARY KEY,
   swept_until timestamptz NOT NULL

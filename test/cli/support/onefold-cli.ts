@@ -85,7 +85,7 @@ export function startOnefold(args: readonly string[], options: RunOptions = {}):
     lines,
     stderr: () => stderr,
     ended,
-    line: (msg, withinMs = 30_000) =>
+    line: (msg, withinMs = 60_000) =>
       until(
         `the line ${msg}`,
         () => {
