@@ -1,6 +1,7 @@
 import pg from 'pg';
 import { OnefoldError } from '../errors.js';
 import { refuseUnknownOptions } from '../runtime/options.js';
+import { orAborted } from '../runtime/or-aborted.js';
 import { sha256 } from '../runtime/sha256.js';
 import type { Database, Sql, SqlResult, TransactionLimits } from './database.js';
 import { endsTransaction } from './ends-transaction.js';
@@ -164,7 +165,9 @@ export function pgDatabase(options: PgDatabaseOptions): Database<PgTransaction> 
       );
       try {
         await client.query(beginStatement(limits));
+        // Its connection is gone once it aborts, so whatever work that never listens still does cannot commit.
         const result = await orAborted(work(tx, sql), limits.signal);
+        limits.signal?.throwIfAborted();
         inProgress = false;
         const { command } = await client.query('COMMIT');
         if (command !== 'COMMIT') {
@@ -194,28 +197,6 @@ export function pgDatabase(options: PgDatabaseOptions): Database<PgTransaction> 
       return closing;
     },
   };
-}
-
-/**
- * Ends the wait when the signal aborts, even where the work never listens: its connection is gone by then, so whatever it
- * still does cannot commit.
- */
-async function orAborted<Result>(work: Promise<Result>, signal: AbortSignal | undefined): Promise<Result> {
-  if (!signal) return work;
-  let stop: () => void = () => {};
-  const aborted = new Promise<never>((_resolve, reject) => {
-    stop = () => reject(signal.reason);
-    signal.addEventListener('abort', stop, { once: true });
-  });
-  try {
-    const result = await Promise.race([work, aborted]);
-    signal.throwIfAborted();
-    return result;
-  } finally {
-    signal.removeEventListener('abort', stop);
-    work.catch(() => {});
-    aborted.catch(() => {});
-  }
 }
 
 /** BEGIN and the bounds in one round trip; whole numbers only, so nothing needs quoting. */

@@ -1,7 +1,13 @@
 import { isGrpcServiceError } from '@temporalio/client';
+import proto from '@temporalio/proto';
 
-/** Temporal's numbers for the types of search attributes that Onefold uses: INDEXED_VALUE_TYPE_KEYWORD and …_LIST. */
-export const attributeTypeNumbers = { Keyword: 2, KeywordList: 7 } as const;
+const { IndexedValueType } = proto.temporal.api.enums.v1;
+
+/** Temporal's numbers for the types of search attributes that Onefold uses. */
+export const attributeTypeNumbers = {
+  Keyword: IndexedValueType.INDEXED_VALUE_TYPE_KEYWORD,
+  KeywordList: IndexedValueType.INDEXED_VALUE_TYPE_KEYWORD_LIST,
+} as const;
 
 /** gRPC's codes for PERMISSION_DENIED, UNIMPLEMENTED and UNAUTHENTICATED. */
 const refusedCodes: ReadonlySet<number> = new Set([7, 12, 16]);

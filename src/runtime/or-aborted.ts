@@ -1,9 +1,10 @@
 /**
  * Waits for work, or for its signal, whichever comes first: work that never listens must not hold a slot.
  *
- * @throws the signal's reason once it has aborted, also where the work ended at the same moment.
+ * @throws the signal's reason where it aborted before the work was done.
  */
-export async function orAborted<Result>(work: Promise<Result>, signal: AbortSignal): Promise<Result> {
+export async function orAborted<Result>(work: Promise<Result>, signal: AbortSignal | undefined): Promise<Result> {
+  if (!signal) return work;
   let stop: () => void = () => {};
   const aborted = new Promise<never>((_resolve, reject) => {
     stop = () => reject(signal.reason);

@@ -21,6 +21,7 @@ import {
   type CarriedState,
   type EffectEnd,
   type EventOutcome,
+  inputBelongsTo,
   isProcessEventInput,
   type ProcessEventInput,
   type ProcessEventResult,
@@ -40,7 +41,10 @@ import { showState } from './show-state.js';
  * written. Everything stands inside one catch, since an error that escapes workflow code keeps the run running for ever.
  */
 export async function processEvent(given: ProcessEventInput): Promise<ProcessEventResult> {
-  const input = isProcessEventInput(given) && belongs(given) ? knownFields(given) : stranger(given);
+  const input =
+    isProcessEventInput(given) && inputBelongsTo(workflowInfo().workflowId, given)
+      ? knownFields(given)
+      : stranger(given);
   try {
     return await carryEvent(createEventRun(input));
   } catch (error) {
@@ -233,17 +237,6 @@ function eventOutcome(ends: readonly EffectEnd[]): EventOutcome {
 function carriedState(run: EventRun): CarriedState {
   const progress = run.progress.map(({ planned: { ended: _ended, ...planned }, ...rest }) => ({ ...rest, planned }));
   return { ...(run.plan ? { plan: { ...run.plan, effects: [] } } : {}), progress, planning: run.planning };
-}
-
-/** Whether the input is that of the event whose identity the workflow ID is. */
-function belongs(input: ProcessEventInput): boolean {
-  const parsed = parseEventKey(workflowInfo().workflowId);
-  return (
-    parsed !== undefined &&
-    parsed.source === input.source &&
-    parsed.tenant === input.tenant &&
-    (parsed.id === undefined || parsed.id === input.id)
-  );
 }
 
 /** Enough of an event to write a dead letter for an input that is none. */

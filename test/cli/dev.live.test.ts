@@ -34,7 +34,7 @@ async function withTemporal<Result>(address: string, work: (client: Client) => P
   }
 }
 
-const eventually = (check: () => Promise<void>) => vi.waitFor(check, { timeout: 20_000, interval: 100 });
+const eventually = (check: () => Promise<void>) => vi.waitFor(check, { timeout: 60_000, interval: 100 });
 
 describe('one run', () => {
   let standing: { readonly project: Project; readonly dev: DevProcess; readonly line: ReadyLine };
@@ -101,8 +101,15 @@ test.each(['SIGINT', 'SIGTERM'] as const)(
   async (signal) => {
     const dev = project.dev();
     await dev.ready;
-    const pids = await dev.serverPids();
-    expect(pids).toHaveLength(3);
+    // The app's record is written beside its start, and may come after its word that it is ready.
+    const pids = await vi.waitFor(
+      async () => {
+        const found = await dev.serverPids();
+        expect(found).toHaveLength(3);
+        return found;
+      },
+      { timeout: 30_000, interval: 50 },
+    );
     dev.child.kill(signal);
     expect(await dev.exitCode).toBe(0);
     expect(dev.output.stdout).toContain('app drained');
@@ -155,9 +162,10 @@ test('a taken port of the receiver is replaced by the next free one, and said so
     const { receiver } = await dev.ready;
     expect(new URL(receiver).port).not.toBe(String(port));
     expect(dev.output.stderr).toContain(`port ${port} is taken`);
+    dev.child.kill('SIGTERM');
+    expect(await dev.exitCode).toBe(0);
   } finally {
     holder.close();
-    await project.close();
     await database.drop();
   }
 });

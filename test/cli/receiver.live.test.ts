@@ -23,8 +23,10 @@ test.concurrent('a receiver says where it listens, answers its probes and counts
   const metricsPort = await freePort(0);
   const receiver = await stage.receiver({ env: { ONEFOLD_METRICS_PORT: String(metricsPort) } });
   expect((await fetch(root(receiver.url, '/healthz'))).status).toBe(200);
-  const ready = await fetch(root(receiver.url, '/readyz'));
-  expect([ready.status, await ready.json()]).toEqual([200, { status: 'ready', draining: false, temporal: true }]);
+  await expect
+    .poll(async () => (await fetch(root(receiver.url, '/readyz'))).json(), { timeout: 30_000 })
+    .toEqual({ status: 'ready', draining: false, temporal: true });
+  expect((await fetch(root(receiver.url, '/readyz'))).status).toBe(200);
   expect(await stage.deliver(receiver.url, randomUUID())).toMatchObject({ status: 202, path: 'first_run' });
   expect((await fetch(root(receiver.url, '/metrics'))).status).toBe(404);
   const metrics = await (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text();

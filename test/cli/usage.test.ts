@@ -34,6 +34,8 @@ test.concurrent.each([
   ['a port that is none', ['receiver', '--port', '80800'], 'a port from 0'],
   ['a number that is none', ['worker', '--concurrency', 'many'], 'a whole number from 1 to 1000'],
   ['a duration that is none', ['worker', '--grace', 'soon'], 'a duration such as'],
+  ['a grace beyond an hour', ['worker', '--grace', '2h'], 'grace: at most 1 hour'],
+  ['a pause that a timer cannot hold', ['send', 'f', '--source', 's', '--every', '30d'], 'every: at most 1 hour'],
   ['a replay without a reason', ['replay', 'shop/evt_1'], "required option '--reason"],
   ['a replay without an event', ['replay', '--reason', 'r'], "missing required argument 'event'"],
   ['a send without a source', ['send', 'event.json'], "required option '--source"],

@@ -43,7 +43,7 @@ test.concurrent('a plan that kills its worker becomes a regular activity, whose 
           const { activityTaskTimedOut = 0 } = await countEvents(handle);
           return activityTaskTimedOut >= 2 ? activityTaskTimedOut : undefined;
         },
-        160_000,
+        280_000,
       ),
     );
     expect(timeouts).toBeGreaterThanOrEqual(2);
@@ -52,7 +52,7 @@ test.concurrent('a plan that kills its worker becomes a regular activity, whose 
     await handle.terminate();
     await workers.stop();
   }
-}, 180_000);
+}, 300_000);
 
 test.concurrent('an effect that kills its worker ends in the dead letters after its attempts, not never', async () => {
   const { event, handle, workers } = await startPoisoned('commit');
@@ -70,4 +70,4 @@ test.concurrent('an effect that kills its worker ends in the dead letters after 
   } finally {
     await workers.stop();
   }
-}, 180_000);
+}, 300_000);

@@ -128,7 +128,7 @@ test('every package that the published files import is declared', async () => {
   for (const name of new Set(packages)) expect([...Object.keys(dependencies), ...optional]).toContain(name);
 });
 
-test.concurrent.each(kinds)('%s type-checks against the package, library checks included', async (_what, name) => {
+test.each(kinds)('%s type-checks against the package, library checks included', async (_what, name) => {
   const tsc = join(root, 'node_modules/typescript/bin/tsc');
   const { stdout } = await run(process.execPath, [tsc, '-p', name], folder);
   // The SDK's own declarations do not pass this check; those of this package do.

@@ -119,7 +119,7 @@ test('the default budget of three days is spent in seconds of skipped time', asy
   const last = end.tries.at(-1) ?? 0;
   expect(last).toBeLessThanOrEqual(3 * day);
   if (end.attempts < 30) expect(end.message).toMatch(/gave up after \d+\.\d h/);
-  expect(Date.now() - began).toBeLessThan(15_000);
+  expect(Date.now() - began).toBeLessThan(30_000);
 });
 
 test('a budget of attempts ends with its last attempt', async () => {

@@ -61,8 +61,9 @@ test('twenty events on one key at once have one effect', async () => {
   const events = [first, ...Array.from({ length: 19 }, () => ({ ...orderPaid(), body: first.body }))];
   const handles = await Promise.all(events.map((event) => harness.start(event)));
   const results = await Promise.all(handles.map(resultOf));
-  expect(results.filter(({ outcome }) => outcome === 'done')).toHaveLength(1);
-  expect(results.filter(({ outcome }) => outcome === 'already_done')).toHaveLength(19);
+  // Whose answer was lost with its workflow task finds its own work in the ledger, so that even the first may say so.
+  expect(results.filter(({ outcome }) => outcome === 'already_done').length).toBeGreaterThanOrEqual(19);
+  expect(new Set(results.map(({ effects: [end] }) => JSON.stringify(end?.result))).size).toBe(1);
   expect(await rowsOf(first.id)).toHaveLength(1);
 });
 
