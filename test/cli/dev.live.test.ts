@@ -36,6 +36,18 @@ async function withTemporal<Result>(address: string, work: (client: Client) => P
 
 const eventually = (check: () => Promise<void>) => vi.waitFor(check, { timeout: 60_000, interval: 100 });
 
+/** The app's record is written beside its start, and may come after its word that it is ready. */
+async function allPids(dev: DevProcess): Promise<number[]> {
+  return vi.waitFor(
+    async () => {
+      const found = await dev.serverPids();
+      expect(found).toHaveLength(3);
+      return found;
+    },
+    { timeout: 30_000, interval: 50 },
+  );
+}
+
 describe('one run', () => {
   let standing: { readonly project: Project; readonly dev: DevProcess; readonly line: ReadyLine };
   beforeAll(async () => {
@@ -101,15 +113,7 @@ test.each(['SIGINT', 'SIGTERM'] as const)(
   async (signal) => {
     const dev = project.dev();
     await dev.ready;
-    // The app's record is written beside its start, and may come after its word that it is ready.
-    const pids = await vi.waitFor(
-      async () => {
-        const found = await dev.serverPids();
-        expect(found).toHaveLength(3);
-        return found;
-      },
-      { timeout: 30_000, interval: 50 },
-    );
+    const pids = await allPids(dev);
     dev.child.kill(signal);
     expect(await dev.exitCode).toBe(0);
     expect(dev.output.stdout).toContain('app drained');
@@ -211,7 +215,8 @@ test('ephemeral data are removed at the end', async () => {
 test('a server that ends by itself ends everything with an error', async () => {
   const dev = project.dev();
   await dev.ready;
-  const pids = await dev.serverPids();
+  const pids = await allPids(dev);
+  // Of app, Temporal and PostgreSQL.
   process.kill(pids[1] as number, 'SIGKILL');
   expect(await dev.exitCode).toBe(1);
   expect(dev.output.stderr).toContain('the Temporal dev server ended without being asked');
