@@ -46,7 +46,8 @@ export async function planEvent(
   input: ProcessEventInput,
 ): Promise<PlanAnswer> {
   const { catalogue, ledger } = deps;
-  const { sql, schema } = { sql: ledger.database.query, schema: ledger.schema };
+  const { schema } = ledger;
+  const sql = ledger.database.query;
   const source = catalogue.source(input.source);
   if (!source) return { kind: 'effects_unknown', names: [] };
   if (input.effects.length === 0) {

@@ -1,6 +1,7 @@
 import { OnefoldError } from '../errors.js';
 import { checkTenant } from './check-tenant.js';
 import { decodeSegment, encodeSegment, utf8Bytes } from './encode-segment.js';
+import { readableOrHashed } from './readable-or-hashed.js';
 
 declare const brand: unique symbol;
 
@@ -17,9 +18,6 @@ export interface EventIdentity {
   /** The provider's own identity of the event, unchanged. */
   readonly id: string;
 }
-
-/** Servers on PostgreSQL are reported to hold 255 bytes of a workflow ID; the rest is room for suffixes. */
-export const eventKeyLimitBytes = 200;
 
 /**
  * The most bytes of a provider's event id that are taken at all; a longer one is refused, not hashed. No provider known
@@ -44,10 +42,7 @@ export function eventKey(identity: EventIdentity, digest: (text: string) => stri
     throw new OnefoldError('identity_invalid', 'an identity holds NUL, which no text column of PostgreSQL takes');
   }
   const prefix = `event/${tenant}/${encodeSegment(identity.source)}/`;
-  const readable = prefix + encodeSegment(identity.id);
-  if (utf8Bytes(readable) <= eventKeyLimitBytes) return readable as EventKey;
-  // `~` cannot begin a readable segment, so no id can spell the hashed form of another.
-  return `${prefix}~${digest(identity.id)}` as EventKey;
+  return readableOrHashed(prefix, identity.id, digest) as EventKey;
 }
 
 /** A SHA-256 in hex behind the mark that no readable segment begins with. */

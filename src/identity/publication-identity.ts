@@ -1,5 +1,7 @@
 import { OnefoldError } from '../errors.js';
-import { encodeSegment, utf8Bytes } from './encode-segment.js';
+import { checkTenant } from './check-tenant.js';
+import { encodeSegment } from './encode-segment.js';
+import { readableOrHashed } from './readable-or-hashed.js';
 
 declare const brand: unique symbol;
 
@@ -16,18 +18,15 @@ export interface PublicationIdentity {
   readonly publication: string;
 }
 
-const publicationKeyLimitBytes = 200;
-
 /**
  * Makes the publication key; see `eventKey` for the encoding and the hashed form.
  *
- * @throws {OnefoldError} `identity_invalid` for a blank publication or endpoint.
+ * @throws {OnefoldError} `identity_invalid` for a blank publication or endpoint, or a tenant that is none.
  */
 export function publicationKey(identity: PublicationIdentity, digest: (text: string) => string): PublicationKey {
   if (identity.publication.trim() === '') throw new OnefoldError('identity_invalid', 'the publication is blank');
   if (identity.endpoint.trim() === '') throw new OnefoldError('identity_invalid', 'the endpoint is blank');
-  const prefix = `publication/${encodeSegment(identity.tenant)}/${encodeSegment(identity.endpoint)}/`;
-  const readable = prefix + encodeSegment(identity.publication);
-  if (utf8Bytes(readable) <= publicationKeyLimitBytes) return readable as PublicationKey;
-  return `${prefix}~${digest(identity.publication)}` as PublicationKey;
+  const tenant = encodeSegment(checkTenant(identity.tenant));
+  const prefix = `publication/${tenant}/${encodeSegment(identity.endpoint)}/`;
+  return readableOrHashed(prefix, identity.publication, digest) as PublicationKey;
 }

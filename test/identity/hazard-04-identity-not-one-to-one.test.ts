@@ -3,7 +3,8 @@ import { expect, test } from 'vitest';
 import type { OnefoldError } from '../../src/errors.js';
 import { tenantSegmentLimitBytes } from '../../src/identity/check-tenant.js';
 import { encodeSegment, utf8Bytes } from '../../src/identity/encode-segment.js';
-import { eventIdLimitBytes, eventKey, eventKeyLimitBytes, parseEventKey } from '../../src/identity/event-identity.js';
+import { eventIdLimitBytes, eventKey, parseEventKey } from '../../src/identity/event-identity.js';
+import { workflowIdLimitBytes } from '../../src/identity/readable-or-hashed.js';
 import { sha256 } from '../../src/runtime/sha256.js';
 
 const keyOf = (identity: { tenant: string; source: string; id: string }) => eventKey(identity, sha256);
@@ -51,7 +52,7 @@ test('a key has at most 200 bytes of plain characters and is read back to its pa
   fc.assert(
     fc.property(identity, (one) => {
       const key = keyOf(one);
-      expect(utf8Bytes(key)).toBeLessThanOrEqual(eventKeyLimitBytes);
+      expect(utf8Bytes(key)).toBeLessThanOrEqual(workflowIdLimitBytes);
       expect(key).toMatch(/^event\/[A-Za-z0-9._:@%-]*\/[A-Za-z0-9._:@%-]+\/[A-Za-z0-9._:@%~-]+$/);
       const parsed = parseEventKey(key);
       expect(parsed).toMatchObject({ tenant: one.tenant, source: one.source });
@@ -75,7 +76,9 @@ test('whatever is read as a key is spelt exactly as the key is made', () => {
       if (parsed?.id === undefined || parsed.id.trim() === '' || parsed.id.includes('\0')) return;
       fc.pre(!`${parsed.tenant}${parsed.source}`.includes('\0'));
       fc.pre(parsed.tenant === '' || parsed.tenant.trim() !== '');
-      fc.pre(encodeSegment(parsed.tenant).length <= tenantSegmentLimitBytes && workflowId.length <= eventKeyLimitBytes);
+      fc.pre(
+        encodeSegment(parsed.tenant).length <= tenantSegmentLimitBytes && workflowId.length <= workflowIdLimitBytes,
+      );
       expect(keyOf({ ...parsed, id: parsed.id })).toBe(workflowId);
     }),
     { numRuns: 5000 },
