@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
-import { errorCodes } from '../src/errors.js';
+import { errorCodeFamilies, errorCodes } from '../src/errors.js';
 import { type AnswerCell, type AnswerRow, answers } from '../src/receiver/answers.js';
 
 /** Files generated from the code's own tables, by their path in the repository. A test compares them. */
@@ -51,7 +51,7 @@ function renderCell(cell: AnswerCell | null): string {
 }
 
 function renderErrors(): string {
-  const rows = Object.entries(errorCodes).map(
+  const rows = Object.entries({ ...errorCodes, ...errorCodeFamilies }).map(
     ([code, { cause, remedy }]) => `| \`${code}\` | ${escaped(cause)} | ${escaped(remedy)} |`,
   );
   return `# Codes

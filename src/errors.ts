@@ -122,7 +122,7 @@ export const errorCodes = {
   },
   outcome_unknown: {
     cause: 'The attempt ended without telling whether the effect took hold.',
-    remedy: 'None for local writes: the ledger knows.',
+    remedy: 'None; the next attempt goes by the declared recovery.',
   },
   attempt_timed_out: {
     cause: 'The attempt did not end within its timeout, or its worker died.',
@@ -135,6 +135,22 @@ export const errorCodes = {
   claim_waiting: {
     cause: 'Another event holds the claim on the same business identity.',
     remedy: 'None; it waits without spending an attempt.',
+  },
+  outcome_settling: {
+    cause: 'The recipient has no trace of an earlier attempt, which may still be under way.',
+    remedy: 'None; it is asked again when that can no longer be, without spending an attempt.',
+  },
+  effect_superseded: {
+    cause: 'The attempt came back after its lease had been taken; it wrote nothing.',
+    remedy: 'None if rare; else raise `timeout`, and hand `signal` to the client.',
+  },
+  effect_parked: {
+    cause: 'The outcome of an attempt is unknown, and only a person can tell.',
+    remedy: 'Look at the recipient, then say it: `onefold resolve`.',
+  },
+  version_invalid: {
+    cause: 'What `supersede` returned is no lineage or no version.',
+    remedy: 'Return non-blank text of at most 512 bytes, and a finite number, a bigint or a Date.',
   },
   claim_without_completion: {
     cause:
@@ -197,6 +213,18 @@ export const errorCodes = {
     cause: 'Neither Temporal nor the ledger knows this event.',
     remedy: 'Check the identity: source/event-id.',
   },
+  keys_differ: {
+    cause: 'The code computes other business keys for this event than the recorded ones.',
+    remedy: 'Mend the key function, or replay with `--rekey` if the new keys are meant.',
+  },
+  claim_unknown: {
+    cause: 'The ledger has no claim of this effect under this business key.',
+    remedy: 'Check both, and the tenant.',
+  },
+  resolve_refused: {
+    cause: 'The effect cannot be resolved now: it is done, or an attempt is under way.',
+    remedy: 'See the message.',
+  },
   replay_refused: { cause: 'The event cannot be replayed now.', remedy: 'See the message.' },
   data_folder_busy: {
     cause: 'Another process works on the data folder of the embedded servers.',
@@ -205,6 +233,15 @@ export const errorCodes = {
   embedded_unavailable: {
     cause: 'An embedded server could not be found or started.',
     remedy: 'See the message for the ways to provide one.',
+  },
+} as const satisfies Record<string, { readonly cause: string; readonly remedy: string }>;
+
+/** Codes of attempts that are made from a number; listed in `docs/errors.md` with the others. */
+export const errorCodeFamilies = {
+  'http_<status>': {
+    cause: 'The effect threw an error that carries an HTTP status from 100 to 599, such as `http_503`.',
+    remedy:
+      'None if the recipient mends it; the attempt is retried within the budget, or not where `nonRetryableErrorTypes` names it.',
   },
 } as const satisfies Record<string, { readonly cause: string; readonly remedy: string }>;
 

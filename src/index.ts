@@ -1,8 +1,45 @@
 export type { Catalogue } from './effects/catalogue.js';
-export { type LocalEffectOptions, perEvent } from './effects/define-effect.js';
-export type { CommitContext, Effect, JsonValue, Register, RegisteredTx } from './effects/effect.js';
-export { NotDoneError, NotYetError, OutcomeUnknownError, PermanentError } from './effects/errors.js';
-export type { EventOf, ReceivedEvent } from './effects/event.js';
+export { type EffectOptions, perEvent } from './effects/declare-effect.js';
+export type { LocalEffectOptions } from './effects/define-effect.js';
+export type { ExternalEffectOptions, PerformResult } from './effects/define-external-effect.js';
+export type {
+  CommitContext,
+  Effect,
+  ExternalCommitContext,
+  ExternalEffect,
+  JsonValue,
+  LocalEffect,
+  PerformContext,
+  Register,
+  RegisteredTx,
+  Supersede,
+} from './effects/effect.js';
+export {
+  NotDoneError,
+  NotYetError,
+  OutcomeUnknownError,
+  PermanentError,
+  type SettlingOptions,
+} from './effects/errors.js';
+export type { EventFrom, EventOf, ReceivedEvent } from './effects/event.js';
+export { HttpError, type HttpResponse, httpFailure } from './effects/http-failure.js';
+export { provesNothingDone } from './effects/proves-nothing-done.js';
+export {
+  type Ask,
+  type ForwardsKey,
+  type ForwardsKeyOptions,
+  type ForwardsKeyThenReconcile,
+  type ForwardsKeyThenReconcileOptions,
+  forwardsKey,
+  type Park,
+  park,
+  type Reconcile,
+  type ReconcileContext,
+  type Reconciled,
+  type ReconcileOptions,
+  type Recovery,
+  reconcile,
+} from './effects/recovery.js';
 export type { RetryOptions } from './effects/retry-options.js';
 export { type ErrorCode, errorCodes, OnefoldError } from './errors.js';
 export type { Database, Sql, SqlResult, TransactionLimits } from './ledger/database.js';
@@ -11,6 +48,14 @@ export { type PgDatabaseOptions, type PgTransaction, pgDatabase } from './ledger
 export { createOnefold, type Onefold, type OnefoldOptions, type ReceiverRouter } from './onefold.js';
 export type { ReplayOptions, ReplayOutcome } from './operations/replay-event.js';
 export type { ReplayStep } from './operations/replay-steps.js';
+export type {
+  ResolveAct,
+  ResolveOptions,
+  ResolveOutcome,
+  ResolveSeen,
+  ResolveVerdict,
+} from './operations/resolve-effect.js';
+export type { ToldEvent } from './operations/tell-waiting.js';
 export { createLogger, type Logger } from './runtime/logger.js';
 export type { TemporalSettings } from './runtime/temporal.js';
 export { type CustomOptions, custom } from './sources/custom.js';

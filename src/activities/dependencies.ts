@@ -1,4 +1,5 @@
 import type { Client } from '@temporalio/client';
+import type { OnStep } from '../effects/attempt-steps.js';
 import type { Catalogue } from '../effects/catalogue.js';
 import type { RegisteredTx } from '../effects/effect.js';
 import type { Ledger } from '../ledger/ledger.js';
@@ -20,4 +21,6 @@ export interface ActivityDependencies {
    * wait for, as long as it may take.
    */
   readonly graceOver: AbortSignal;
+  /** Told of each step of an attempt at an external effect; for tests. */
+  readonly onStep?: OnStep;
 }

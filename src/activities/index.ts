@@ -2,6 +2,7 @@ import { createAttemptEffect } from './attempt-effect.js';
 import type { ActivityDependencies } from './dependencies.js';
 import { createPlanEvent } from './plan-event.js';
 import { createReadEffectEnds, createRecordAbandon, createWasActCarriedOut } from './record-abandon.js';
+import { createLookAtParked, createRecordParked } from './record-parked.js';
 import { createSweepClosedEvents } from './sweep-closed-events.js';
 import { createRecordDeadLetter } from './write-dead-letter.js';
 
@@ -11,6 +12,8 @@ export function createActivities(deps: ActivityDependencies) {
     planEvent: createPlanEvent(deps),
     attemptEffect: createAttemptEffect(deps),
     recordDeadLetter: createRecordDeadLetter(deps),
+    recordParked: createRecordParked(deps),
+    lookAtParked: createLookAtParked(deps),
     recordAbandon: createRecordAbandon(deps),
     wasActCarriedOut: createWasActCarriedOut(deps),
     readEffectEnds: createReadEffectEnds(deps),

@@ -2,6 +2,7 @@ import { inputWithoutBody } from '../effects/plan-event.js';
 import { travellingResult } from '../effects/travelling-result.js';
 import { abandonEvent } from '../ledger/abandon-event.js';
 import type { Sql } from '../ledger/database.js';
+import { readDoubts } from '../ledger/read-doubts.js';
 import { readPlan } from '../ledger/read-plan.js';
 import { readAct, recordAct } from '../ledger/record-act.js';
 import { storableText } from '../ledger/storable-text.js';
@@ -29,6 +30,8 @@ export interface RecordAbandonAnswer {
   readonly abandoned: boolean;
   /** Effects of the event that the ledger has as ended. */
   readonly ends: readonly EffectEnd[];
+  /** Business keys of its other effects whose outcome is unknown. */
+  readonly inDoubt: readonly string[];
 }
 
 /** Makes the activity that records an abandoned event together with the act of the person. */
@@ -64,7 +67,7 @@ export function createRecordAbandon(deps: ActivityDependencies) {
             outcome: 'abandoned',
           });
         }
-        return { abandoned, ends };
+        return { abandoned, ends, inDoubt: await readDoubts(sql, schema, event.tenant, event.eventKey) };
       },
       {
         statementTimeoutMs: transactionLimitMs,

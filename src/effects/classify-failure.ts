@@ -1,7 +1,9 @@
 import { OnefoldError } from '../errors.js';
 import { cutText } from '../identity/cut-text.js';
 import type { FailureDetail } from '../workflows/contract.js';
+import { carriedFailure } from './carried-failure.js';
 import { readVerdict } from './errors.js';
+import { HttpError } from './http-failure.js';
 
 /** PostgreSQL's conditions under which the same transaction may succeed when tried again. */
 const transientStates: Readonly<Record<string, string>> = {
@@ -28,6 +30,9 @@ const permanentCodes = new Set<string>([
   'payload_missing',
   'input_malformed',
   'abandoned',
+  'effect_parked',
+  'replay_refused',
+  'version_invalid',
 ]);
 
 /**
@@ -37,6 +42,8 @@ const permanentCodes = new Set<string>([
 const uncountedCodes = new Set<string>([
   'not_yet',
   'claim_waiting',
+  'outcome_settling',
+  'effect_superseded',
   'worker_shutdown',
   'cancelled',
   'effect_unknown',
@@ -73,6 +80,8 @@ function read(thrown: unknown): { code: string; message: string; retryAfterMs?: 
   }
   if (lostConnection(thrown)) return { code: 'database_transient', message: 'the connection to PostgreSQL was lost' };
   const name = thrown instanceof Error ? thrown.name : 'value';
+  const http = carriedFailure(thrown, Date.now());
+  if (http) return { ...http, message: thrown instanceof HttpError ? message : `${name}: ${message}` };
   return { code: 'effect_threw', message: state ? `${name} ${state}: ${message}` : `${name}: ${message}` };
 }
 

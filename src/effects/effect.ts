@@ -1,6 +1,7 @@
 import type { PgTransaction } from '../ledger/pg-database.js';
 import type { AttemptPolicy } from '../workflows/contract.js';
 import type { ReceivedEvent } from './event.js';
+import type { Recovery } from './recovery.js';
 
 /** A value that JSON can hold; `bigint` is written as an exact number. `undefined` in objects is absence. */
 export type JsonValue =
@@ -34,15 +35,78 @@ export interface CommitContext<Event> {
   readonly signal: AbortSignal;
 }
 
-/** An effect after validation; made by `source.effect`. */
-export interface Effect {
-  readonly kind: 'local';
+/** What `perform` is called with. */
+export interface PerformContext<Event> {
+  readonly event: Event;
+  readonly businessKey: string;
+  /**
+   * The key to hand to the recipient: the same in every attempt at this effect, whatever event, replay or reset asks for
+   * it, until a proven failure starts a new generation. At most 45 characters of `a-z 0-9 -`.
+   */
+  readonly idempotencyKey: string;
+  /** Business attempts of this event so far, from 1. */
+  readonly attempt: number;
+  /**
+   * Aborts at the attempt's timeout, on `abandon`, when the lease is lost, and when the worker stops. Hand it to the
+   * client: what ignores it may act after another attempt has begun.
+   */
+  readonly signal: AbortSignal;
+}
+
+/** What the `commit` of an external effect is called with. */
+export interface ExternalCommitContext<Event, Result> extends CommitContext<Event> {
+  /**
+   * What `perform` returned, or what the recovery found. After a crash between the call and its completion it is read back
+   * from its JSON, so that a `bigint` within it is a number then.
+   */
+  readonly result: Result;
+}
+
+/** An effect may declare that an older state, arriving late, does nothing. */
+export interface Supersede<Event = ReceivedEvent> {
+  /** What the states belong to, such as `subscription:sub_1`: 1 to 512 bytes. Pure. */
+  by(event: Event): string;
+  /** Grows with every newer state: a number, a `bigint` or a `Date`, such as the provider's event time. Pure. */
+  version(event: Event): number | bigint | Date;
+}
+
+/** What both kinds of effects have. */
+interface DeclaredEffect {
   readonly name: string;
   readonly source: string;
   readonly on: readonly string[];
   readonly policy: AttemptPolicy;
-  /** Names under which the ledger may hold this effect's completions from before a renaming. */
+  /** Names under which the ledger may hold this effect's claims and completions from before a renaming. */
   readonly formerly: readonly string[];
+  readonly supersede?: Supersede;
   businessKey(event: ReceivedEvent): string;
+}
+
+/** A local write: its business rows lie in the ledger's own database; made by `source.effect`. */
+export interface LocalEffect extends DeclaredEffect {
+  readonly kind: 'local';
   commit(context: CommitContext<ReceivedEvent>): Promise<unknown>;
 }
+
+/** A call to the outside, whose outcome may stay unknown; made by `source.externalEffect`. */
+export interface ExternalEffect extends DeclaredEffect {
+  readonly kind: 'external';
+  /** How long a claim protects the record, in ms: longer than one attempt, or short and renewed. */
+  readonly leaseMs: number;
+  /** The user chose the number; otherwise it follows from the attempt's timeout, or from the heartbeat. */
+  readonly leaseDeclared: boolean;
+  /** How often a running attempt renews its lease, in ms; absent where the lease outlives the attempt. */
+  readonly heartbeatMs?: number;
+  /** What finishes the work when an attempt ends without telling whether it took hold. */
+  readonly recovery: Recovery;
+  /** How long it waits for a person before the event goes to the dead letters, in ms. */
+  readonly parkedAtMostMs: number;
+  perform(context: PerformContext<ReceivedEvent>): Promise<unknown>;
+  /** Written together with the completion. */
+  readonly commit?: (context: ExternalCommitContext<ReceivedEvent, unknown>) => Promise<unknown>;
+  /** The user's own word on errors that the default judgement does not know; undefined leaves it to that. */
+  readonly provesNothingDone?: (error: unknown) => boolean | undefined;
+}
+
+/** An effect after validation. */
+export type Effect = LocalEffect | ExternalEffect;

@@ -8,6 +8,22 @@ export interface EffectVerdict {
   readonly code: 'not_yet' | 'permanent_error' | 'not_done' | 'outcome_unknown';
   /** The earliest next try, in ms from now. */
   readonly retryAfterMs?: number;
+  /** Present where the verdict speaks for the idempotency key, not only for this attempt; see {@link SettlingOptions}. */
+  readonly settlesKey?: true;
+}
+
+/** What an error that proves that nothing was done can say beyond that. */
+export interface SettlingOptions {
+  readonly cause?: unknown;
+  /**
+   * True says: the recipient answered for the idempotency key as a whole. No attempt under this key has acted, none that
+   * is still under way will, and the answer stays. That a recipient stores a refusal under the key is such an answer; that
+   * this one attempt did nothing is not.
+   *
+   * It counts only in external effects, and matters only where an earlier attempt's outcome is unknown: without it that
+   * stays unknown under the same key, with it the doubt ends and the next attempt has a new key. Default false.
+   */
+  readonly settlesKey?: boolean;
 }
 
 abstract class EffectError extends Error {
@@ -31,22 +47,26 @@ export class NotYetError extends EffectError {
   }
 }
 
-/** Thrown by an effect that will never succeed with this event: the event goes to the dead letters at once. Proves that nothing was done. */
+/**
+ * Thrown by an effect that will never succeed with this event: the event goes to the dead letters at once. Proves that
+ * this attempt did nothing.
+ */
 export class PermanentError extends EffectError {
-  constructor(message: string, options?: { cause?: unknown }) {
-    super({ code: 'permanent_error' }, message, options);
+  constructor(message: string, options: SettlingOptions = {}) {
+    super({ code: 'permanent_error', ...settling(options) }, message, options);
   }
 }
 
-/** Thrown by an effect that knows nothing was done, and may be tried again within the budget. */
+/** Thrown by an effect that knows this attempt did nothing, and may be tried again within the budget. */
 export class NotDoneError extends EffectError {
   /** @param options.retryAfter The earliest next try: Temporal's words or ms. */
-  constructor(message: string, options: { cause?: unknown; retryAfter?: string | number } = {}) {
+  constructor(message: string, options: SettlingOptions & { readonly retryAfter?: string | number } = {}) {
     const after = options.retryAfter;
     super(
       {
         code: 'not_done',
         ...(after === undefined ? {} : { retryAfterMs: durationMs(after, 'NotDoneError.retryAfter') }),
+        ...settling(options),
       },
       message,
       options,
@@ -59,6 +79,10 @@ export class OutcomeUnknownError extends EffectError {
   constructor(message: string, options?: { cause?: unknown }) {
     super({ code: 'outcome_unknown' }, message, options);
   }
+}
+
+function settling({ settlesKey }: SettlingOptions): { settlesKey?: true } {
+  return settlesKey === true ? { settlesKey } : {};
 }
 
 /** Reads what a thrown value says about the attempt, or undefined where it is no error of ours. */

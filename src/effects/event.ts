@@ -25,3 +25,9 @@ export interface ReceivedEvent<Source extends string = string, Type extends stri
 export type EventOf<Source extends string, Events extends EventSchemas, Types extends keyof Events & string> = {
   [Type in Types]: ReceivedEvent<Source, Type, StandardSchemaV1.InferOutput<Events[Type]>>;
 }[Types];
+
+/** The events of a declared source, all of them or those of some types: `EventFrom<typeof shop, 'order.paid'>`. */
+export type EventFrom<
+  Source extends { readonly name: string; readonly events: EventSchemas },
+  Types extends keyof Source['events'] & string = keyof Source['events'] & string,
+> = EventOf<Source['name'], Source['events'], Types>;

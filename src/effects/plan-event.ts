@@ -1,5 +1,4 @@
 import { OnefoldError } from '../errors.js';
-import { businessKey } from '../identity/business-identity.js';
 import type { Ledger } from '../ledger/ledger.js';
 import { readPayload } from '../ledger/read-payload.js';
 import { type RecordedEffect, type RecordedEvent, readPlan } from '../ledger/read-plan.js';
@@ -7,10 +6,12 @@ import { recordPlan } from '../ledger/record-plan.js';
 import { reopenEvent } from '../ledger/reopen-event.js';
 import { replayLifts } from '../ledger/replay-lifts.js';
 import { sha256 } from '../runtime/sha256.js';
-import type { PlanAnswer, PlannedEffect, ProcessEventInput } from '../workflows/contract.js';
+import type { ExternalPlan, PlanAnswer, PlannedEffect, ProcessEventInput } from '../workflows/contract.js';
 import { buildEvent } from './build-event.js';
+import { businessKeyOf } from './business-key-of.js';
 import { type Catalogue, effectFor, ledgerName, ledgerNames } from './catalogue.js';
-import type { Effect } from './effect.js';
+import type { Effect, ExternalEffect } from './effect.js';
+import { rekeyEvent } from './rekey-event.js';
 import { travellingResult } from './travelling-result.js';
 
 /** Longer attempts run as regular activities from the first: a local one would hold its workflow task open. */
@@ -34,11 +35,13 @@ export interface PlanDependencies {
 
 /**
  * Decides which effects an event has, under which business keys and with which numbers, and records it. What an earlier
- * plan of the same event recorded stands, whatever the code says now: keys, body, and the list of effects, which only a
- * replay extends.
+ * plan of the same event recorded stands, whatever the code says now: keys, body, and the list of effects. Only a replay
+ * extends the list, and replaces keys where a person has asked for it.
  *
  * @throws {OnefoldError} `data_invalid`, `business_key_invalid`, `payload_missing`, `input_malformed` for good;
- * `planning_failed` when a business key function threw; `ledger_unavailable` and PostgreSQL's errors for a while.
+ * `replay_refused` when a key is to be replaced under which the effect may have happened; `planning_failed` when a
+ * business key function threw; `keys_differ` when this worker computes other keys than a replay asked for;
+ * `ledger_unavailable` and PostgreSQL's errors for a while.
  */
 export async function planEvent(
   deps: PlanDependencies,
@@ -99,8 +102,11 @@ export async function planEvent(
   const strangers = earlier.effects.filter(({ effect }) => !effectFor(catalogue, effect, earlier));
   if (strangers.length > 0) return { kind: 'effects_unknown', names: strangers.map(({ effect }) => effect) };
 
-  const added = await addedKeys(wanted, earlier, input);
-  if (added.length > 0 || earlier.state === 'dead_lettered' || earlier.state === 'abandoned') {
+  const compute = async (effects: readonly Effect[]): Promise<Key[]> =>
+    keysOf(effects, await recordedText(earlier.digest), earlier.type);
+  const current = input.replay?.rekey ? await rekeyEvent(deps, earlier, input.replay.rekey, compute) : earlier;
+  const added = await addedKeys(wanted, current, input);
+  if (added.length > 0 || current.state === 'dead_lettered' || current.state === 'abandoned') {
     await reopenEvent(sql, schema, {
       tenant: input.tenant,
       eventKey,
@@ -112,14 +118,14 @@ export async function planEvent(
     kind: 'planned',
     plan: {
       effects: [
-        ...earlier.effects.map((recorded) =>
-          recordedPlan(catalogue.effect(recorded.effect) as Effect, recorded, earlier.effects.length + added.length),
+        ...current.effects.map((recorded) =>
+          recordedPlan(catalogue.effect(recorded.effect) as Effect, recorded, current.effects.length + added.length),
         ),
         ...added.map(plannedEffect),
       ],
       searchAttributes: deps.searchAttributes,
-      ...(earlier.digest === input.digest ? {} : { recordedDigest: earlier.digest }),
-      ...(earlier.type === input.type ? {} : { recordedType: earlier.type }),
+      ...(current.digest === input.digest ? {} : { recordedDigest: current.digest }),
+      ...(current.type === input.type ? {} : { recordedType: current.type }),
     },
   };
 
@@ -137,11 +143,12 @@ export async function planEvent(
       if (computed instanceof Error) throw computed;
       return computed.filter(({ effect }) => missing.includes(effect));
     }
-    return keysOf(
-      missing,
-      await payloadText(ledger, eventKey, from.tenant, recorded.digest, { stored: true }),
-      recorded.type,
-    );
+    return keysOf(missing, await recordedText(recorded.digest), recorded.type);
+  }
+
+  /** The body that the record has, which need not be this run's. */
+  function recordedText(digest: string): Promise<string> {
+    return payloadText(ledger, eventKey, input.tenant, digest, { stored: true });
   }
 }
 
@@ -150,26 +157,26 @@ interface Key {
   readonly businessKey: string;
 }
 
-function businessKeyOf(effect: Effect, event: Parameters<Effect['businessKey']>[0]): string {
-  let value: unknown;
-  try {
-    value = effect.businessKey(event);
-  } catch (cause) {
-    const reason = cause instanceof Error ? `${cause.name}: ${cause.message}` : typeof cause;
-    throw new OnefoldError('planning_failed', `the business key function of '${effect.name}' threw ${reason}`, {
-      cause,
-    });
-  }
-  return businessKey(value);
-}
-
 function plannedEffect({ effect, businessKey: key }: Key): PlannedEffect {
   return {
     effect: effect.name,
     businessKey: key,
     indexedKey: indexedKey(key),
     policy: effect.policy,
-    localFirst: effect.policy.timeoutMs <= localAttemptLimitMs,
+    // An attempt that reaches outside and vanishes has to stand in the history, which a local one would not.
+    localFirst: effect.kind === 'local' && effect.policy.timeoutMs <= localAttemptLimitMs,
+    ...(effect.kind === 'external' ? { external: externalPlan(effect) } : {}),
+  };
+}
+
+/** Below this a busy worker would count as dead. */
+const leastHeartbeatTimeoutMs = 3000;
+
+function externalPlan({ recovery, parkedAtMostMs, heartbeatMs, leaseMs }: ExternalEffect): ExternalPlan {
+  return {
+    recovery: recovery.kind,
+    parkedAtMostMs,
+    ...(heartbeatMs === undefined ? {} : { heartbeatTimeoutMs: Math.max(leastHeartbeatTimeoutMs, leaseMs) }),
   };
 }
 

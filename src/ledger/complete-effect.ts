@@ -1,5 +1,6 @@
 import { OnefoldError } from '../errors.js';
 import type { Sql } from './database.js';
+import { type HeldClaim, heldValues, stillHeld } from './held-claim.js';
 import type { SchemaName } from './schema-name.js';
 
 /** A claim that is to become a completion. */
@@ -34,7 +35,7 @@ export async function completeEffect(sql: Sql, schema: SchemaName, completion: C
        WHERE tenant = $1 AND effect = ANY($9) AND business_key = $3 AND state = 'claimed'
          AND owner = $5 AND fence = $6 AND pg_current_xact_id()::text = $8
        RETURNING 1
-     ), ${endOfEffect(schema, { outcome: "'done'", names: '$9' })}`,
+     ), ${endOfEffect(schema, { tenant: '$1', eventKey: '$4', completedAs: '$2', outcome: "'done'", names: '$9' })}`,
     [
       completion.tenant,
       completion.effect,
@@ -58,7 +59,48 @@ export async function completeEffect(sql: Sql, schema: SchemaName, completion: C
 }
 
 /**
- * Ends an effect for an event whose business identity was completed before: by another event, or by a lost answer.
+ * Completes the claim of an external effect, if it is still held: the last work of the transaction. The call has been made,
+ * so it is recorded as done even where its event was abandoned meanwhile.
+ *
+ * @param completion.outcome How it ends the event: `already_done` where the work finished is another event's.
+ * @returns False where the claim is not held any more; the caller's transaction must be rolled back then.
+ */
+export async function completeExternal(
+  sql: Sql,
+  schema: SchemaName,
+  completion: {
+    readonly claim: HeldClaim;
+    readonly eventKey: string;
+    readonly outcome: 'done' | 'already_done';
+    /** The result as JSON text. */
+    readonly result: string;
+  },
+): Promise<boolean> {
+  const { claim, eventKey } = completion;
+  const { rows } = await sql<EndedEvent>(
+    `WITH completed AS (
+       UPDATE ${schema}.effects AS c
+       SET state = 'done', done_at = clock_timestamp(), result = $6, in_doubt = false, lease_until = NULL
+       WHERE ${stillHeld('c')}
+       RETURNING 1
+     ), ${endOfEffect(schema, {
+       tenant: '$1',
+       eventKey: '$7',
+       completedAs: '$8',
+       outcome: '$9',
+       names: '$4',
+     })}`,
+    [...heldValues(claim), completion.result, eventKey, claim.rows[0]?.effect, completion.outcome],
+  );
+  const [ended] = rows;
+  if (!ended || rows.length < claim.rows.length) return false;
+  await endDeadLettered(sql, schema, { tenant: claim.tenant, eventKey }, ended);
+  return true;
+}
+
+/**
+ * Ends an effect for an event whose business identity was completed before, by another event or by a lost answer; or, as
+ * stale, for an event whose state is older than the newest of its lineage.
  *
  * @throws {OnefoldError} `abandoned` when the event was abandoned meanwhile.
  */
@@ -67,7 +109,7 @@ export async function endEffect(
   schema: SchemaName,
   end: {
     readonly tenant: string;
-    /** The name it was done under. */
+    /** The name it was done under; of a stale one, the name that the ledger goes by. */
     readonly effect: string;
     readonly names: readonly string[];
     readonly businessKey: string;
@@ -77,8 +119,9 @@ export async function endEffect(
 ): Promise<void> {
   const { rows } = await sql<EndedEvent>(
     `WITH completed AS (
-       SELECT 1 FROM ${schema}.effects WHERE tenant = $1 AND effect = $2 AND business_key = $3 AND state = 'done'
-     ), ${endOfEffect(schema, { outcome: '$5', names: '$6' })}`,
+       SELECT 1 WHERE $5 = 'stale' OR EXISTS (
+         SELECT 1 FROM ${schema}.effects WHERE tenant = $1 AND effect = $2 AND business_key = $3 AND state = 'done')
+     ), ${endOfEffect(schema, { tenant: '$1', eventKey: '$4', completedAs: '$2', outcome: '$5', names: '$6' })}`,
     [end.tenant, end.effect, end.businessKey, end.eventKey, end.outcome, end.names],
   );
   const [ended] = rows;
@@ -91,14 +134,24 @@ interface EndedEvent {
   readonly state: string | null;
 }
 
+/** The parameters of {@link endOfEffect} by their numbers in the statement around it. */
+interface EndParameters {
+  readonly tenant: string;
+  readonly eventKey: string;
+  readonly completedAs: string;
+  readonly outcome: string;
+  readonly names: string;
+}
+
 /**
- * The rest of both statements. `remaining` is counted down by an UPDATE, which sees the latest row even where the
+ * The rest of all these statements. `remaining` is counted down by an UPDATE, which sees the latest row even where the
  * effects of one event commit side by side; each effect counts once, since its outcome is set once.
  */
-function endOfEffect(schema: SchemaName, { outcome, names }: { outcome: string; names: string }): string {
+function endOfEffect(schema: SchemaName, at: EndParameters): string {
   return `ended AS (
-       UPDATE ${schema}.event_effects SET outcome = ${outcome}, completed_as = $2, ended_at = clock_timestamp()
-       WHERE tenant = $1 AND event_key = $4 AND effect = ANY(${names}) AND outcome IS NULL
+       UPDATE ${schema}.event_effects
+       SET outcome = ${at.outcome}, completed_as = ${at.completedAs}, ended_at = clock_timestamp()
+       WHERE tenant = ${at.tenant} AND event_key = ${at.eventKey} AND effect = ANY(${at.names}) AND outcome IS NULL
          AND EXISTS (SELECT 1 FROM completed)
        RETURNING 1
      ), event AS (
@@ -106,11 +159,12 @@ function endOfEffect(schema: SchemaName, { outcome, names }: { outcome: string; 
        SET remaining = remaining - 1,
            state = CASE WHEN remaining = 1 AND state = 'open' THEN 'done' ELSE state END,
            ended_at = CASE WHEN remaining = 1 THEN clock_timestamp() ELSE ended_at END
-       WHERE tenant = $1 AND event_key = $4 AND EXISTS (SELECT 1 FROM ended)
+       WHERE tenant = ${at.tenant} AND event_key = ${at.eventKey} AND EXISTS (SELECT 1 FROM ended)
        RETURNING remaining, state
      ), closed AS (
        UPDATE ${schema}.dead_letters SET closed_at = clock_timestamp(), closed_by = 'completion'
-       WHERE tenant = $1 AND event_key = $4 AND closed_at IS NULL AND EXISTS (SELECT 1 FROM event WHERE remaining = 0)
+       WHERE tenant = ${at.tenant} AND event_key = ${at.eventKey} AND closed_at IS NULL
+         AND EXISTS (SELECT 1 FROM event WHERE remaining = 0)
      )
      SELECT event.remaining, event.state FROM completed LEFT JOIN event ON true`;
 }

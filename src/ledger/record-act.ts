@@ -1,11 +1,11 @@
 import type { Sql } from './database.js';
 import type { SchemaName } from './schema-name.js';
 
-/** What a person did to an event, under an identity of its own. */
+/** What a person did, under an identity of its own. */
 export interface Act {
   readonly tenant: string;
   readonly id: string;
-  readonly kind: 'replay' | 'abandon';
+  readonly kind: 'replay' | 'abandon' | 'resolve';
   readonly eventKey: string;
   readonly actor: string;
   readonly reason: string;

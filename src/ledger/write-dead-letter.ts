@@ -69,7 +69,8 @@ export async function writeDeadLetter(sql: Sql, schema: SchemaName, letter: Dead
        FROM event
        ON CONFLICT (tenant, event_key) WHERE closed_at IS NULL DO UPDATE
          SET ${letterColumns.map(takenOver).join(', ')},
-             runs = l.runs || EXCLUDED.runs, occurrences = l.occurrences + 1, last_at = clock_timestamp()
+             runs = l.runs || EXCLUDED.runs, occurrences = l.occurrences + CASE WHEN l.parked THEN 0 ELSE 1 END,
+             parked = false, last_at = clock_timestamp()
          WHERE NOT l.runs @> EXCLUDED.runs
        RETURNING 1
      )

@@ -23,6 +23,18 @@ export interface Metrics {
   readonly effects: Counter<'effect' | 'outcome'>;
   /** Events collapsed onto a completed business key with different data. */
   readonly otherData: Counter<'effect'>;
+  /** Superseding effects that met their own version in another event. */
+  readonly equalVersions: Counter<'effect'>;
+  /** Attempts that ended without telling whether the effect took hold. */
+  readonly unknownOutcomes: Counter<'effect'>;
+  /** Attempts that went by a recovery, since an earlier one's outcome was unknown. */
+  readonly recoveries: Counter<'effect' | 'recovery'>;
+  /** Attempts that came back after their lease had been taken. */
+  readonly superseded: Counter<'effect'>;
+  /** Attempts that found or left an effect to a person. */
+  readonly parked: Counter<'effect'>;
+  /** Effects that wait for a person now, by the ledger; absent until it was asked. */
+  readonly parkedNow: Gauge;
   /** Plans that waited for a worker which knows the named effects. */
   readonly planningWaits: Counter<'source'>;
   /** Dead letters opened or reopened, by code. */
@@ -55,6 +67,12 @@ export function createMetrics(): Metrics {
     attempts: counter('attempts_total', 'Business attempts by how they ended.', ['effect', 'ended']),
     effects: counter('effects_total', 'Effects by outcome.', ['effect', 'outcome']),
     otherData: counter('other_data_total', 'Events with other data collapsed onto a done business key.', ['effect']),
+    equalVersions: counter('equal_versions_total', 'Superseding effects of equal version.', ['effect']),
+    unknownOutcomes: counter('unknown_outcomes_total', 'Attempts with an unknown outcome.', ['effect']),
+    recoveries: counter('recoveries_total', 'Attempts that recovered an unknown outcome.', ['effect', 'recovery']),
+    superseded: counter('superseded_total', 'Attempts that came back after their lease was taken.', ['effect']),
+    parked: counter('parked_total', 'Attempts that left an effect to a person.', ['effect']),
+    parkedNow: new Gauge({ name: 'onefold_parked_effects', help: 'Effects that wait for a person now.', registers }),
     planningWaits: counter('planning_waits_total', 'Plans waiting for a worker that knows the effects.', ['source']),
     deadLetters: counter('dead_letters_total', 'Dead letters written, by code.', ['code']),
     backlogAge: new Gauge({ name: 'onefold_backlog_age_seconds', help: 'Age of the oldest waiting task.', registers }),

@@ -37,6 +37,8 @@ export interface FoundIdentity {
 export interface CustomIdentityReader {
   /** The configured header in lower case. */
   readonly header: string | undefined;
+  /** Where it is read from, for people: 'the header x-event-id, else the field id'. */
+  readonly from: string;
   /** The identity, or a refusal: a blank or absent value is never one, and nothing of the transport stands in for it. */
   read(request: DeliveryRequest, json: ParsedJson): FoundIdentity | Refusal;
 }
@@ -62,6 +64,7 @@ export function customIdentity(source: string, options: CustomIdentity): CustomI
 
   return {
     header,
+    from: inWords(header, field, hashFields),
     read({ headers }, json) {
       const own =
         (header === undefined ? undefined : readHeader(headers, header)) ??
@@ -76,6 +79,7 @@ export function customIdentity(source: string, options: CustomIdentity): CustomI
 
 const wholeBodyHash: CustomIdentityReader = {
   header: undefined,
+  from: 'a hash of the whole body',
   read: ({ rawBody }) => {
     const digest = sha256(rawBody);
     return { id: `sha256:${digest}`, eventId: null, parts: [digest] };
@@ -85,6 +89,16 @@ const wholeBodyHash: CustomIdentityReader = {
 /** The digest of values joined one to one; its label tells it from an id that the provider gives. */
 function hashed(parts: readonly string[]): FoundIdentity {
   return { id: `sha256:${sha256(joinParts(parts))}`, eventId: null, parts };
+}
+
+function inWords(header: string | undefined, field: string | undefined, hashFields: readonly string[]): string {
+  return [
+    header === undefined ? '' : `the header ${header}`,
+    field === undefined ? '' : `the body's ${field}`,
+    hashFields.length === 0 ? '' : `a hash of the body's ${hashFields.join(', ')}`,
+  ]
+    .filter((part) => part !== '')
+    .join(', else ');
 }
 
 function missing(

@@ -68,6 +68,7 @@ function presetOf(name: string, options: CustomOptions<EventSchemas>): Preset {
 
   return {
     provider: 'custom',
+    identityFrom: identity.from,
     readSecrets: verification.readSecrets,
     verify: verification.verify,
     identify(request) {

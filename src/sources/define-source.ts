@@ -1,5 +1,10 @@
 import { defineEffect, type LocalEffectOptions } from '../effects/define-effect.js';
-import type { Effect } from '../effects/effect.js';
+import {
+  defineExternalEffect,
+  type ExternalEffectOptions,
+  type PerformResult,
+} from '../effects/define-external-effect.js';
+import type { ExternalEffect, LocalEffect } from '../effects/effect.js';
 import { OnefoldError } from '../errors.js';
 import { checkTenant } from '../identity/check-tenant.js';
 import { durationMs } from '../runtime/duration.js';
@@ -38,7 +43,16 @@ export interface Source<Name extends string = string, Events extends EventSchema
   effect<const Types extends keyof Events & string>(
     name: string,
     options: LocalEffectOptions<Name, Events, Types>,
-  ): Effect;
+  ): LocalEffect;
+  /**
+   * Declares a call to the outside, and what finishes the work when its outcome stays unknown.
+   *
+   * @throws {OnefoldError} `config_invalid` naming the effect and the option at fault.
+   */
+  externalEffect<const Types extends keyof Events & string, Result extends PerformResult>(
+    name: string,
+    options: ExternalEffectOptions<Name, Events, Types, Result>,
+  ): ExternalEffect;
 }
 
 const known: readonly (keyof SourceOptions)[] = [
@@ -94,6 +108,7 @@ export function defineSource<const Name extends string, Events extends EventSche
     verify: (request, context) => preset.verify(request, context),
     identify: (request) => preset.identify(request),
     effect: (effectName, effectOptions) => defineEffect(name, events, effectName, effectOptions),
+    externalEffect: (effectName, effectOptions) => defineExternalEffect(name, events, effectName, effectOptions),
   } satisfies Source<Name, Events>);
 }
 

@@ -48,6 +48,7 @@ function presetOf(name: string, secrets: Secrets): Preset {
 
   return {
     provider: 'github',
+    identityFrom: 'the header X-GitHub-Delivery',
     readSecrets: () => void keys(),
     verify({ headers, rawBody }) {
       const held = keys();
@@ -96,7 +97,14 @@ function presetOf(name: string, secrets: Secrets): Preset {
       'x-github-event': type,
       'x-hub-signature-256': signatureOf(keys()[0]!, body),
     }),
-    facts: { asOf: '2026-11-01', timeoutMs: 10_000, redeliveryWindowMs: 0, identityUnsigned: true },
+    facts: {
+      asOf: '2026-11-01',
+      timeoutMs: 10_000,
+      redeliveryWindowMs: 0,
+      // GitHub Docs, "Redelivering webhooks": by hand or by the API, deliveries of the past three days.
+      manualRedeliveryWindowMs: 259_200_000,
+      identityUnsigned: true,
+    },
   };
 }
 

@@ -50,6 +50,7 @@ function presetOf(name: string, secrets: Secrets): Preset {
 
   return {
     provider: 'shopify',
+    identityFrom: 'shop, topic and X-Shopify-Event-Id, else X-Shopify-Webhook-Id',
     readSecrets: () => void keys(),
     verify({ headers, rawBody }) {
       const held = keys();

@@ -136,6 +136,8 @@ export interface Preset {
    * @throws {OnefoldError} `config_missing` naming the variable, `secret_invalid` naming the source; never the secret.
    */
   readSecrets(): void;
+  /** Where the event identity comes from, for people: 'the header webhook-id'. */
+  readonly identityFrom: string;
   /** Judges the bytes. @throws as {@link readSecrets}, on the first use. */
   verify(request: DeliveryRequest, context: { readonly now: Date }): Verdict;
   /** Reads identity and type; call it only after {@link verify}, since it parses the body. */
@@ -168,6 +170,8 @@ export interface ProviderFacts {
   readonly timeoutMs?: number;
   /** How long the provider retries, in ms; 0 where it never does. */
   readonly redeliveryWindowMs?: number;
+  /** How long the provider can be asked to deliver an event again, in ms, where that is longer than it retries by itself. */
+  readonly manualRedeliveryWindowMs?: number;
   /** The identity stands in a header that the signature does not cover. */
   readonly identityUnsigned: boolean;
 }

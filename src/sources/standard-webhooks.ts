@@ -62,6 +62,7 @@ function presetOf(name: string, options: StandardWebhooksOptions<EventSchemas>):
 
   return {
     provider: 'standard-webhooks',
+    identityFrom: `the header ${accepted.map((family) => `${family}-id`).join(' or ')}`,
     readSecrets: () => void keys(),
     verify(request, { now }) {
       const held = keys();

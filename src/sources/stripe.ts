@@ -59,6 +59,7 @@ function presetOf(name: string, options: StripeOptions<EventSchemas>): Preset {
 
   return {
     provider: 'stripe',
+    identityFrom: "the body's id",
     readSecrets: () => void keys(),
     verify({ headers, rawBody }, { now }) {
       const held = keys();

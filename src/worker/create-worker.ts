@@ -1,7 +1,9 @@
 import type { Client } from '@temporalio/client';
 import type { Worker } from '@temporalio/worker';
+import type { OnStep } from '../effects/attempt-steps.js';
 import type { Catalogue } from '../effects/catalogue.js';
 import type { RegisteredTx } from '../effects/effect.js';
+import { checkLeaseAgainstGrace } from '../effects/lease.js';
 import { OnefoldError } from '../errors.js';
 import type { Ledger } from '../ledger/ledger.js';
 import type { Logger } from '../runtime/logger.js';
@@ -20,6 +22,8 @@ export interface WorkerDependencies {
   readonly taskQueue: string;
   readonly log: Logger;
   readonly metrics: Metrics;
+  /** Told of each step of an attempt at an external effect; for tests. */
+  readonly onStep?: OnStep;
 }
 
 /** Options of a worker. */
@@ -63,6 +67,9 @@ const known: readonly (keyof WorkerOptions)[] = ['concurrency', 'shutdownGraceMs
 /** First attempts at once where nobody says: with the later ones, 30 connections of PostgreSQL's usual 100. */
 export const defaultConcurrency = 15;
 
+/** What most effects end within; orchestrators wait for 30 s or longer. */
+export const defaultGraceMs = 10_000;
+
 /** Timers beyond it are a mistake in the unit, and Node's end at 24.8 days. */
 const longestGraceMs = 3_600_000;
 
@@ -77,10 +84,13 @@ export function connectionsOf(options: Pick<WorkerOptions, 'concurrency'> = {}):
 /**
  * Makes a worker; nothing is opened before it runs.
  *
- * @throws {OnefoldError} `config_invalid` naming the option at fault.
+ * @throws {OnefoldError} `config_invalid` naming the option at fault, or the effect whose lease the grace would outlast.
  */
 export function createWorker(deps: WorkerDependencies, options: WorkerOptions = {}): OnefoldWorker {
   checkOptions(options);
+  for (const effect of deps.catalogue.effects) {
+    if (effect.kind === 'external') checkLeaseAgainstGrace(effect, options.shutdownGraceMs ?? defaultGraceMs);
+  }
   const stopping = new AbortController();
   let worker: Worker | undefined;
   const shutdown = (): void => {

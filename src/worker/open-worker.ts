@@ -5,7 +5,7 @@ import { createActivities } from '../activities/index.js';
 import type { Logger } from '../runtime/logger.js';
 import { connectWorker, readSearchAttributes } from '../runtime/temporal.js';
 import type { LogSinks } from '../workflows/log-line.js';
-import { defaultConcurrency, type WorkerDependencies, type WorkerOptions } from './create-worker.js';
+import { defaultConcurrency, defaultGraceMs, type WorkerDependencies, type WorkerOptions } from './create-worker.js';
 import { ensureSweeper } from './ensure-sweeper.js';
 import { installRuntime } from './install-runtime.js';
 import { waitForLedger } from './wait-for-ledger.js';
@@ -15,9 +15,6 @@ import { workflowSource } from './workflow-source.js';
  * After a kill each workflow that the dead worker had cached waits this long for it; nothing is lost by a short wait.
  */
 const stickyWait = '2s';
-
-/** What most effects end within; orchestrators wait for 30 s or longer. */
-const defaultGraceMs = 10_000;
 
 /** Between the end of the grace and giving up on an attempt that ignores its signal. */
 const forceAfterMs = 15_000;
@@ -65,6 +62,7 @@ export async function openWorker(
         client,
         searchAttributes,
         graceOver: afterGrace(signal, graceMs),
+        ...(deps.onStep ? { onStep: deps.onStep } : {}),
       }),
       sinks: logSinks(log),
       ...(dataConverter ? { dataConverter } : {}),

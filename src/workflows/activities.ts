@@ -37,7 +37,9 @@ export const localAttempts = proxyLocalActivities<Pick<Activities, 'attemptEffec
 });
 
 /** Book-keeping that has to happen: Temporal's own retries, without end, since nothing else would do it. */
-export const records = proxyActivities<Pick<Activities, 'recordDeadLetter' | 'recordAbandon' | 'readEffectEnds'>>({
+export const records = proxyActivities<
+  Pick<Activities, 'recordDeadLetter' | 'recordParked' | 'lookAtParked' | 'recordAbandon' | 'readEffectEnds'>
+>({
   startToCloseTimeout: '15 seconds',
   retry: { initialInterval: '1 second', backoffCoefficient: 2, maximumInterval: '1 minute' },
 });

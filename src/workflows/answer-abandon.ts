@@ -1,5 +1,5 @@
 import { records } from './activities.js';
-import type { AbandonAnswer, EffectEnd } from './contract.js';
+import type { AbandonAnswer, EffectEnd, EffectProgress } from './contract.js';
 import { endFor } from './end-for.js';
 import { type EventRun, eventRef } from './event-run.js';
 
@@ -12,7 +12,7 @@ export async function answerAbandon(run: EventRun): Promise<AbandonAnswer> {
   if (!run.abandon) throw new TypeError('no abandon was accepted');
   run.phase = 'ending';
   const { carried: _carried, ...input } = run.input;
-  const { abandoned, ends } = await records.recordAbandon.executeWithOptions({ summary: 'abandon' }, [
+  const { abandoned, ends, inDoubt } = await records.recordAbandon.executeWithOptions({ summary: 'abandon' }, [
     {
       event: eventRef(run),
       input: { ...input, payload: { stored: true } },
@@ -25,7 +25,7 @@ export async function answerAbandon(run: EventRun): Promise<AbandonAnswer> {
     const known = endFor(run, ends, progress.planned);
     progress.ended = known
       ? { ...known, attempts: progress.attempts }
-      : (progress.ended ?? unfinished(progress.planned, progress.attempts));
+      : (progress.ended ?? unfinished(progress, inDoubt));
   }
   run.abandonAnswer = {
     abandoned,
@@ -35,6 +35,9 @@ export async function answerAbandon(run: EventRun): Promise<AbandonAnswer> {
   return run.abandonAnswer;
 }
 
-function unfinished(planned: { readonly effect: string; readonly businessKey: string }, attempts: number): EffectEnd {
-  return { effect: planned.effect, businessKey: planned.businessKey, outcome: 'abandoned', attempts };
+function unfinished({ planned, attempts }: EffectProgress, inDoubt: readonly string[]): EffectEnd {
+  const end = { effect: planned.effect, businessKey: planned.businessKey, outcome: 'abandoned' as const, attempts };
+  return planned.external && inDoubt.includes(planned.businessKey)
+    ? { ...end, code: 'outcome_unknown', message: 'an attempt may have taken hold, and nobody will find out' }
+    : end;
 }

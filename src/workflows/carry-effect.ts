@@ -1,9 +1,11 @@
 import { ApplicationFailure, CancellationScope, CancelledFailure } from '@temporalio/workflow';
 import { cutText } from '../identity/cut-text.js';
 import { localAttempts, records, attempts as regular, serverMarginMs } from './activities.js';
+import { beginParked, carryParked } from './carry-parked.js';
 import type { AttemptAnswer, EffectEnd, EffectProgress, FailureDetail } from './contract.js';
 import { endFor } from './end-for.js';
 import { type EventRun, eventRef } from './event-run.js';
+import { failedEnd } from './failed-end.js';
 import { keepReason } from './keep-reason.js';
 import { pause } from './pause.js';
 import { backoffMs, inWords, waitMs } from './pauses.js';
@@ -11,7 +13,17 @@ import { readFailure } from './read-failure.js';
 import { showState } from './show-state.js';
 
 /** Waits that the budget of elapsed time does not count, since the effect itself is not what is late. */
-const freeWaits = new Set(['claim_waiting', 'worker_shutdown', 'effect_unknown', 'ledger_unavailable']);
+const freeWaits = new Set([
+  'claim_waiting',
+  'effect_superseded',
+  'effect_unknown',
+  'ledger_unavailable',
+  'outcome_settling',
+  'worker_shutdown',
+]);
+
+/** Between the end of a lease and the attempt that takes it over, at most, in ms: so that two do not come at once. */
+const takeOverJitterMs = 500;
 
 /**
  * Carries one effect of the event to its end, attempt by attempt, with a durable pause between. Returns early, without
@@ -24,6 +36,10 @@ export async function carryEffect(run: EventRun, progress: EffectProgress): Prom
   if (planned.ended) progress.ended ??= planned.ended;
   let local = planned.localFirst && progress.attempts === 0 && progress.waits === 0;
   while (!progress.ended) {
+    if (progress.parked) {
+      if (!(await carryParked(run, progress))) return;
+      continue;
+    }
     if (progress.nextTryAt !== undefined) {
       if (!(await pause(run, planned.effect, progress.nextTryAt, pauseSummary(progress)))) return;
       delete progress.nextTryAt;
@@ -35,6 +51,16 @@ export async function carryEffect(run: EventRun, progress: EffectProgress): Prom
     try {
       const answer = await attempt(run, progress, local);
       if (answer.kind === 'ended') progress.ended = answer.end;
+      if (answer.kind === 'parked') {
+        progress.attempts += 1;
+        keepReason(progress.reasons, progress.attempts, {
+          code: 'effect_parked',
+          message: answer.message,
+          permanent: false,
+          counted: true,
+        });
+        beginParked(progress);
+      }
     } catch (error) {
       if (CancellationScope.current().consideredCancelled) throw new CancelledFailure('stopped');
       decide(run, progress, readFailure(error));
@@ -59,32 +85,40 @@ function decide(run: EventRun, progress: EffectProgress, failure: FailureDetail)
     progress.waits = sameCause ? progress.waits + 1 : 1;
   }
   if (failure.permanent) {
-    progress.ended = failed(progress, failure.code, failure.message);
+    end(progress, failure, failure.code, failure.message);
     return;
   }
+  const counted = progress.attempts - (progress.forgiven ?? 0);
   const spent = `${failure.code}: ${failure.message}`;
-  if (progress.attempts >= policy.maximumAttempts) {
-    progress.ended = failed(progress, 'budget_spent', `gave up after ${progress.attempts} attempts: ${spent}`);
+  if (counted >= policy.maximumAttempts) {
+    end(progress, failure, 'budget_spent', `gave up after ${progress.attempts} attempts: ${spent}`);
     return;
   }
   const delayMs = failure.counted
-    ? backoffMs(policy, progress.attempts, Math.random(), failure.retryAfterMs)
-    : waitMs(progress.waits, Math.random(), failure.retryAfterMs);
+    ? backoffMs(policy, counted, Math.random(), failure.retryAfterMs)
+    : atMost(failure.waitAtMostMs, waitMs(progress.waits, Math.random(), failure.retryAfterMs));
   const startedAt = progress.startedAt ?? now;
   if (freeWaits.has(failure.code)) {
     progress.startedAt = startedAt + delayMs;
   } else if (now + delayMs > startedAt + policy.maximumElapsedMs) {
     const elapsed = inWords(now - startedAt);
-    progress.ended = failed(
-      progress,
-      'budget_spent',
-      `gave up after ${elapsed}, ${progress.attempts} attempts: ${spent}`,
-    );
+    end(progress, failure, 'budget_spent', `gave up after ${elapsed}, ${progress.attempts} attempts: ${spent}`);
     return;
   }
   progress.nextTryAt = now + delayMs;
   run.phases.set(planned.effect, failure.counted ? 'pausing' : 'waiting');
   showState(run, 'waiting');
+}
+
+/** Gives an effect up; one that was to be found out by asking, and is still unknown, is left to a person instead. */
+function end(progress: EffectProgress, failure: FailureDetail, code: string, message: string): void {
+  if (failure.outcomeUnknown && progress.planned.external?.recovery === 'reconcile') beginParked(progress);
+  else progress.ended = failedEnd(progress, code, message);
+}
+
+/** A wait need not be longer than what it waits for. */
+function atMost(limitMs: number | undefined, ms: number): number {
+  return limitMs === undefined ? ms : Math.min(ms, Math.ceil(limitMs + Math.random() * takeOverJitterMs));
 }
 
 async function attempt(run: EventRun, progress: EffectProgress, local: boolean): Promise<AttemptAnswer> {
@@ -104,6 +138,9 @@ async function attempt(run: EventRun, progress: EffectProgress, local: boolean):
   };
   const options = {
     startToCloseTimeout: planned.policy.timeoutMs + serverMarginMs,
+    ...(planned.external?.heartbeatTimeoutMs === undefined
+      ? {}
+      : { heartbeatTimeout: planned.external.heartbeatTimeoutMs }),
     summary: `attempt ${number} of ${planned.policy.maximumAttempts} · ${planned.effect} · ${planned.indexedKey}`,
   };
   if (local) {
@@ -111,7 +148,7 @@ async function attempt(run: EventRun, progress: EffectProgress, local: boolean):
     const answer = await localAttempts.attemptEffect.executeWithOptions(options, [
       { ...argument, payload, runStartedAt: run.startedAt },
     ]);
-    if (answer.kind === 'ended') return answer;
+    if (answer.kind !== 'use_regular') return answer;
   }
   // The plan has stored the body: a regular activity's argument is written into the history with every attempt.
   const answer: unknown = await regular.attemptEffect.executeWithOptions(options, [
@@ -122,10 +159,17 @@ async function attempt(run: EventRun, progress: EffectProgress, local: boolean):
 
 /** A hand can complete an activity with anything. Only a result with a fence is ours; else the ledger is asked. */
 async function recognised(run: EventRun, progress: EffectProgress, answer: unknown): Promise<AttemptAnswer> {
-  const { kind, end } = (answer ?? {}) as { kind?: unknown; end?: Partial<EffectEnd> | null };
-  if (kind === 'ended' && typeof end?.fence === 'number' && end.effect === progress.planned.effect) {
-    return answer as AttemptAnswer;
-  }
+  const {
+    kind,
+    end: given,
+    fence,
+  } = (answer ?? {}) as {
+    kind?: unknown;
+    end?: Partial<EffectEnd> | null;
+    fence?: unknown;
+  };
+  const ended = kind === 'ended' && typeof given?.fence === 'number' && given.effect === progress.planned.effect;
+  if (ended || (kind === 'parked' && typeof fence === 'number')) return answer as AttemptAnswer;
   const ends = await records.readEffectEnds(eventRef(run));
   const known = endFor(run, ends, progress.planned);
   if (known) return { kind: 'ended', end: { ...known, attempts: progress.attempts + 1 } };
@@ -133,17 +177,6 @@ async function recognised(run: EventRun, progress: EffectProgress, answer: unkno
     type: 'result_unrecognised',
     message: 'something other than an attempt completed the activity, and the ledger knows nothing of it',
   });
-}
-
-function failed({ planned, attempts }: EffectProgress, code: string, message: string): EffectEnd {
-  return {
-    effect: planned.effect,
-    businessKey: planned.businessKey,
-    outcome: 'failed',
-    attempts,
-    code,
-    message: cutText(message, 600),
-  };
 }
 
 function pauseSummary({ planned, nextTryAt, reasons }: EffectProgress): string {

@@ -66,6 +66,18 @@ export interface ReplayRequest {
   readonly reason: string;
   /** ISO 8601. */
   readonly at: string;
+  /** Effects that have not ended take other business keys, as the person saw them. */
+  readonly rekey?: readonly Rekeying[];
+}
+
+/** A business key that is to replace a recorded one. */
+export interface Rekeying {
+  /** The name that the plan recorded. */
+  readonly effect: string;
+  /** The recorded key; where it is another one by now, it stands. */
+  readonly from: string;
+  /** What the code computed; a worker that computes another one refuses. */
+  readonly to: string;
 }
 
 /** The argument of `processEvent`. */
@@ -112,6 +124,8 @@ export interface EffectEnd {
   readonly doneBy?: string;
   /** Another event with different data was collapsed onto this business key. */
   readonly otherData?: boolean;
+  /** `source/event-id` of another event with the same version of what a superseding effect is about: neither is older. */
+  readonly equalTo?: string;
   readonly code?: string;
   readonly message?: string;
 }
@@ -144,7 +158,7 @@ export interface AbandonAnswer {
 }
 
 /** Where an effect stands while its event runs. */
-export type EffectPhase = 'planned' | 'attempting' | 'pausing' | 'waiting' | 'ended';
+export type EffectPhase = 'planned' | 'attempting' | 'pausing' | 'waiting' | 'parked' | 'ended';
 
 /** The answer of the `status` query. */
 export interface EventStatus {
@@ -175,6 +189,15 @@ export interface AttemptPolicy {
   readonly timeoutMs: number;
 }
 
+/** What the workflow has to know of an effect that reaches outside. */
+export interface ExternalPlan {
+  readonly recovery: 'forwardsKey' | 'reconcile' | 'park';
+  /** Silence of a running attempt after which its worker counts as dead, ms; absent: the usual. */
+  readonly heartbeatTimeoutMs?: number;
+  /** How long it waits for a person before the event goes to the dead letters, ms. */
+  readonly parkedAtMostMs: number;
+}
+
 /** One effect of an event as the plan decided it. */
 export interface PlannedEffect {
   readonly effect: string;
@@ -184,6 +207,8 @@ export interface PlannedEffect {
   readonly policy: AttemptPolicy;
   /** The first attempt may run as a local activity, which costs the engine least. */
   readonly localFirst: boolean;
+  /** Present where the effect reaches outside. */
+  readonly external?: ExternalPlan;
   /** Already ended for this event, by the ledger; it is not run again. */
   readonly ended?: EffectEnd;
 }
@@ -205,8 +230,12 @@ export interface EffectProgress {
   waits: number;
   /** Unix ms of the first attempt; the elapsed budget counts from it. */
   startedAt?: number;
-  /** Unix ms at which the next attempt is due. */
+  /** Unix ms at which the next attempt is due, or the next look at a parked effect. */
   nextTryAt?: number;
+  /** Waits for a person since then, Unix ms, and was looked at so often. */
+  parked?: { readonly since: number; readonly looks: number };
+  /** Attempts before a person decided, which the budget does not count. */
+  forgiven?: number;
   reasons: AttemptReason[];
   ended?: EffectEnd;
 }
@@ -229,7 +258,11 @@ export type PlanAnswer =
   | { readonly kind: 'use_regular' };
 
 /** What one attempt answers; a failed one throws an `ApplicationFailure` whose first detail is {@link FailureDetail}. */
-export type AttemptAnswer = { readonly kind: 'ended'; readonly end: EffectEnd } | { readonly kind: 'use_regular' };
+export type AttemptAnswer =
+  | { readonly kind: 'ended'; readonly end: EffectEnd }
+  /** The outcome of an earlier attempt is unknown, and only a person can tell. */
+  | { readonly kind: 'parked'; readonly fence: number; readonly message: string }
+  | { readonly kind: 'use_regular' };
 
 /** What a failed attempt tells the loop. */
 export interface FailureDetail {
@@ -241,6 +274,10 @@ export interface FailureDetail {
   readonly counted: boolean;
   /** The earliest next try, in ms. */
   readonly retryAfterMs?: number;
+  /** The latest next try of a wait, in ms: what it waits for has ended by then. */
+  readonly waitAtMostMs?: number;
+  /** The attempt may have taken hold. */
+  readonly outcomeUnknown?: true;
 }
 
 /** The plan of an event. */

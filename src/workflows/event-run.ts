@@ -91,12 +91,13 @@ export function endsOf(run: EventRun): EffectEnd[] {
 export function statusOf(run: EventRun): EventStatus {
   return {
     phase: run.phase,
-    effects: run.progress.map(({ planned, attempts, nextTryAt, reasons, ended }) => {
+    effects: run.progress.map(({ planned, attempts, nextTryAt, reasons, ended, parked }) => {
       const last = reasons.at(-1);
+      const resting = parked ? 'parked' : nextTryAt === undefined ? 'planned' : 'pausing';
       return {
         effect: planned.effect,
         businessKey: planned.businessKey,
-        phase: ended ? 'ended' : (run.phases.get(planned.effect) ?? (nextTryAt === undefined ? 'planned' : 'pausing')),
+        phase: ended ? 'ended' : (run.phases.get(planned.effect) ?? resting),
         attempts,
         maximumAttempts: planned.policy.maximumAttempts,
         ...(nextTryAt === undefined ? {} : { nextTryAt: new Date(nextTryAt).toISOString() }),

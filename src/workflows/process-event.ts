@@ -17,7 +17,6 @@ import { answerAbandon } from './answer-abandon.js';
 import { carryEffect } from './carry-effect.js';
 import { carryPlan } from './carry-plan.js';
 import {
-  type AttemptReason,
   type CarriedState,
   type EffectEnd,
   type EventOutcome,
@@ -27,6 +26,7 @@ import {
   type ProcessEventResult,
   unknownDigest,
 } from './contract.js';
+import { deadLetterOf } from './dead-letter-of.js';
 import { endFor } from './end-for.js';
 import { createEventRun, type EventRun, endsOf, eventRef } from './event-run.js';
 import { installHandlers } from './handlers.js';
@@ -188,34 +188,8 @@ async function complete(
 }
 
 function deadLetter(run: EventRun, code: string, message: string): Promise<{ readonly opened: boolean }> {
-  const { carried: _carried, ...input } = run.input;
-  const effects = run.plan
-    ? run.progress.map(({ planned, attempts, reasons, ended }) => ({
-        effect: planned.effect,
-        businessKey: planned.businessKey,
-        outcome: ended?.outcome ?? 'open',
-        attempts,
-        reasons: reasonsThatFit(reasons, run.progress.length),
-      }))
-    : [{ step: 'plan', effects: input.effects, attempts: run.planning.attempts, reasons: run.planning.reasons }];
-  return records.recordDeadLetter.executeWithOptions({ summary: `dead letter: ${code}` }, [
-    {
-      event: eventRef(run),
-      runId: run.runId,
-      code,
-      message: cutText(message, 1000),
-      input: JSON.stringify({ ...input, payload: { stored: true } }),
-      effects: JSON.stringify(effects),
-      ...(!run.plan && 'text' in input.payload ? { text: input.payload.text } : {}),
-    },
-  ]);
-}
-
-/** Reasons of all effects together; the activity's argument may not exceed 2 MiB, and the history has them all. */
-const reasonsKept = 200;
-
-function reasonsThatFit(reasons: readonly AttemptReason[], effects: number): readonly AttemptReason[] {
-  return reasons.slice(-Math.max(1, Math.floor(reasonsKept / effects)));
+  const letter = deadLetterOf(run, code, message);
+  return records.recordDeadLetter.executeWithOptions({ summary: `dead letter: ${code}` }, [letter]);
 }
 
 function named(run: EventRun): Record<string, unknown> {
@@ -270,7 +244,17 @@ function knownFields(given: ProcessEventInput): ProcessEventInput {
     payload: 'text' in given.payload ? { text: given.payload.text } : { stored: true },
     effects,
     ...(typeof occurredAt === 'string' ? { occurredAt } : {}),
-    ...(replay ? { replay: { id: replay.id, by: replay.by, reason: replay.reason, at: replay.at } } : {}),
+    ...(replay
+      ? {
+          replay: {
+            id: replay.id,
+            by: replay.by,
+            reason: replay.reason,
+            at: replay.at,
+            ...(Array.isArray(replay.rekey) ? { rekey: replay.rekey } : {}),
+          },
+        }
+      : {}),
     ...(carried ? { carried } : {}),
   };
 }

@@ -5,7 +5,7 @@ import { searchAttributeNames } from './contract.js';
 import type { EventRun } from './event-run.js';
 
 /** States as lists filter by them. */
-export type ShownState = 'waiting' | 'done' | 'abandoned' | 'dead_lettered';
+export type ShownState = 'waiting' | 'parked' | 'done' | 'abandoned' | 'dead_lettered';
 
 /** A keyword list is one value, and a value over 2,048 bytes makes the server end the run. */
 const indexedKeysLimit = 10;
@@ -15,7 +15,9 @@ const indexedKeysLimit = 10;
  * are set that the worker found registered, since an unregistered one would leave the run running for ever. Called at
  * pauses and at the end, so that a smooth event costs one upsert.
  */
-export function showState(run: EventRun, state: ShownState): void {
+export function showState(run: EventRun, reached: ShownState): void {
+  // While one effect waits for a person, whatever the others do is not what the event needs.
+  const state = reached === 'waiting' && run.progress.some(({ parked }) => parked) ? 'parked' : reached;
   setCurrentDetails([`**${state}** · ${displayEvent(run.input)}`, ...run.progress.map(line)].join('\n'));
   const registered = run.plan?.searchAttributes ?? [];
   const pairs: SearchAttributeUpdatePair[] = [];
@@ -29,11 +31,12 @@ export function showState(run: EventRun, state: ShownState): void {
   if (pairs.length > 0) upsertSearchAttributes(pairs);
 }
 
-function line({ planned, attempts, reasons, nextTryAt, ended }: EventRun['progress'][number]): string {
+function line({ planned, attempts, reasons, nextTryAt, ended, parked }: EventRun['progress'][number]): string {
   const about = `- **${planned.effect}** \`${planned.indexedKey}\``;
   const last = reasons.at(-1);
   const why = last ? ` after ${last.code}` : '';
   if (ended) return `${about}: ${ended.outcome}${ended.outcome === 'failed' ? why : ''}, attempts: ${ended.attempts}`;
+  if (parked) return `${about}: parked: \`onefold resolve ${planned.effect} ${planned.indexedKey}\`${why}`;
   const when = nextTryAt === undefined ? '' : `, next try at ${new Date(nextTryAt).toISOString()}${why}`;
   return `${about}: attempts: ${attempts} of ${planned.policy.maximumAttempts}${when}`;
 }

@@ -63,6 +63,8 @@ test.each<[ErrorCode, object]>([
   ['payload_missing', final],
   ['input_malformed', final],
   ['abandoned', final],
+  ['effect_parked', final],
+  ['version_invalid', final],
   ['transaction_split', final],
   ['claim_without_completion', final],
   ['result_not_json', final],
@@ -71,6 +73,8 @@ test.each<[ErrorCode, object]>([
   ['transaction_aborted', retried],
   ['attempt_timed_out', retried],
   ['claim_waiting', waits],
+  ['outcome_settling', waits],
+  ['effect_superseded', waits],
   ['ledger_unavailable', waits],
   ['worker_shutdown', waits],
   ['effect_unknown', waits],
@@ -87,6 +91,50 @@ test.each([
 ])('%s in nonRetryableErrorTypes makes the failure final', (_what, thrown, name) => {
   expect(classifyFailure(thrown, [name]).permanent).toBe(true);
   expect(classifyFailure(thrown, ['another']).permanent).toBe(false);
+});
+
+test.each<[string, object, object]>([
+  ['status', { status: 422 }, { code: 'http_422' }],
+  ['statusCode', { statusCode: 402 }, { code: 'http_402' }],
+  ["its response's status", { response: { status: 503 } }, { code: 'http_503' }],
+  ["its response's statusCode", { response: { statusCode: 503 } }, { code: 'http_503' }],
+  ['$metadata', { $metadata: { httpStatusCode: 400 } }, { code: 'http_400' }],
+  ["its cause's status", { cause: Object.assign(new Error('inner'), { status: 404 }) }, { code: 'http_404' }],
+  ['a status that HTTP has not', { status: 99 }, { code: 'effect_threw' }],
+  ['a status in words', { status: '404' }, { code: 'effect_threw' }],
+  [
+    'headers beside the status',
+    { statusCode: 429, headers: { 'retry-after': '7' } },
+    { code: 'http_429', retryAfterMs: 7000 },
+  ],
+  [
+    "its response's headers",
+    { response: { status: 503, headers: new Headers({ 'Retry-After': '7' }) } },
+    { code: 'http_503', retryAfterMs: 7000 },
+  ],
+])('an error that carries %s has the code of it', (_where, fields, expected) => {
+  const thrown = Object.assign(new Error('refused'), fields);
+  expect(classifyFailure(thrown, [])).toMatchObject({ message: 'Error: refused', ...retried, ...expected });
+});
+
+test('a status named in nonRetryableErrorTypes makes the failure final', () => {
+  const refused = Object.assign(new Error('refused'), { status: 422 });
+  expect(classifyFailure(refused, ['http_422']).permanent).toBe(true);
+  expect(classifyFailure(refused, ['http_400']).permanent).toBe(false);
+});
+
+test('the verdict of an error wins over the status it carries', () => {
+  const later = Object.assign(new NotDoneError('busy', { retryAfter: 5 }), { status: 503 });
+  expect(classifyFailure(later, [])).toMatchObject({ code: 'not_done', retryAfterMs: 5 });
+});
+
+test('an error whose status cannot be read is one like any other', () => {
+  const hostile = Object.defineProperty(new Error('no'), 'status', {
+    get() {
+      throw new Error('getter');
+    },
+  });
+  expect(classifyFailure(hostile, [])).toMatchObject({ code: 'effect_threw' });
 });
 
 test('a verdict is understood across copies of the package', () => {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { perEvent } from '../../src/effects/define-effect.js';
+import { perEvent } from '../../src/effects/declare-effect.js';
 import { standardWebhooks } from '../../src/sources/standard-webhooks.js';
 import { types } from '../../src/sources/types.js';
 

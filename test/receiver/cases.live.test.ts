@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest';
-import { perEvent } from '../../src/effects/define-effect.js';
+import { perEvent } from '../../src/effects/declare-effect.js';
 import { connectClient } from '../../src/runtime/temporal.js';
 import type { Source } from '../../src/sources/define-source.js';
 import { standardWebhooks } from '../../src/sources/standard-webhooks.js';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { perEvent } from '../../src/effects/define-effect.js';
+import { perEvent } from '../../src/effects/declare-effect.js';
 import type { Effect } from '../../src/effects/effect.js';
 import { matchEffects } from '../../src/receiver/match-effects.js';
 import type { Source } from '../../src/sources/define-source.js';

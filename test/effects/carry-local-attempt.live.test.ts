@@ -3,8 +3,8 @@ import fc from 'fast-check';
 import { parse } from 'lossless-json';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { buildEvent } from '../../src/effects/build-event.js';
-import { type AttemptEnd, carryLocalAttempt } from '../../src/effects/carry-attempt.js';
-import type { CommitContext, Effect } from '../../src/effects/effect.js';
+import { type AttemptEnd, carryLocalAttempt } from '../../src/effects/carry-local-attempt.js';
+import type { CommitContext } from '../../src/effects/effect.js';
 import { PermanentError } from '../../src/effects/errors.js';
 import { businessKey } from '../../src/identity/business-identity.js';
 import { createGate } from '../hazards/support/gate.js';
@@ -31,7 +31,7 @@ async function attempt(
     businessKey: () => order,
     timeout: given.timeout ?? 5000,
     commit: commit as never,
-  }) as Effect;
+  });
   const id = given.id ?? randomUUID();
   const body = JSON.stringify({ type: 'order.paid', data: given.data ?? { order } });
   const envelope = { tenant: '', id, type: 'order.paid', receivedAt: new Date().toISOString() };

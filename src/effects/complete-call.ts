@@ -1,0 +1,112 @@
+import { completeExternal } from '../ledger/complete-effect.js';
+import { keepPerformed, leaveUnknown } from '../ledger/end-attempt.js';
+import type { HeldClaim } from '../ledger/held-claim.js';
+import { readHeldEnd } from '../ledger/read-held-end.js';
+import type { FailureDetail } from '../workflows/contract.js';
+import { atStep } from './at-step.js';
+import { AttemptVanished } from './attempt-steps.js';
+import { classifyFailure } from './classify-failure.js';
+import { encodeResult } from './encode-result.js';
+import type { ReceivedEvent } from './event.js';
+import type { AttemptInLedger, ExternalAttempt } from './external-attempt.js';
+import { insist } from './insist.js';
+
+/** A call that was made, or found to have been made. */
+export interface MadeCall {
+  readonly claim: HeldClaim;
+  /** The event that the effect stands for. */
+  readonly event: ReceivedEvent;
+  readonly value: unknown;
+  readonly outcome: 'done' | 'already_done';
+}
+
+/** What completing it came to. */
+export type Completed =
+  | { readonly kind: 'completed'; readonly json: string }
+  /** The claim was taken by another attempt. */
+  | { readonly kind: 'superseded' }
+  | { readonly kind: 'failed'; readonly detail: FailureDetail; readonly thrown: unknown };
+
+/**
+ * What an attempt may take beyond its timeout to write down how it ended, ms: the server gives it up 5 s after that, and
+ * the lease ends 10 s after.
+ */
+const writeDownMs = 4000;
+
+/** A slot is not held for longer than this only to write. */
+const longestWriteMs = 30_000;
+
+/** Until when an attempt tries to write down what it knows of its outcome, Unix ms. */
+export function writeUntil({ startedAt, timeoutMs }: ExternalAttempt): number {
+  return Math.min(startedAt + timeoutMs + writeDownMs, Date.now() + longestWriteMs);
+}
+
+/** However late the call returned, so much is left for writing it down. */
+const leastCommitMs = 1000;
+
+/** Thrown inside the transaction to roll it back: whatever `commit` wrote goes with it. */
+class ClaimLost extends Error {}
+
+/**
+ * Writes down that the call was made: `commit` and completion in one transaction, only where the fence is still ours. Where
+ * that fails, the result is kept in the claim, so that the next attempt needs no recovery and does only these. A COMMIT
+ * whose answer was lost is settled by what the ledger then says.
+ */
+export async function completeCall(run: AttemptInLedger, made: MadeCall): Promise<Completed> {
+  const { ledger, attempt } = run;
+  const { query } = ledger.database;
+  const failed = (thrown: unknown, more: Partial<FailureDetail> = {}): Completed => ({
+    kind: 'failed',
+    detail: { ...classifyFailure(thrown, attempt.nonRetryable), ...more },
+    thrown,
+  });
+  let json: string;
+  try {
+    json = encodeResult(made.value);
+  } catch (error) {
+    // The call was made, and its result cannot be kept: after a mended `perform`, the recovery finds it out again.
+    const left = await insist(writeUntil(attempt), () =>
+      leaveUnknown(query, ledger.schema, made.claim, { acted: true, stillRunningMs: 0 }),
+    );
+    return left ? failed(error, { outcomeUnknown: true }) : { kind: 'superseded' };
+  }
+  await atStep(attempt, 'before_completion');
+  try {
+    await writeCompletion(run, made, json);
+  } catch (error) {
+    if (error instanceof AttemptVanished) throw error;
+    if (error instanceof ClaimLost) return { kind: 'superseded' };
+    const until = writeUntil(attempt);
+    // Waits for a completion that is just committing, and then finds nothing of its own to change.
+    if (await insist(until, () => keepPerformed(query, ledger.schema, made.claim, json))) return failed(error);
+    const done = await insist(until, () => readHeldEnd(query, ledger.schema, made.claim));
+    if (!done) return { kind: 'superseded' };
+  }
+  await atStep(attempt, 'after_completion');
+  return { kind: 'completed', json };
+}
+
+async function writeCompletion(run: AttemptInLedger, made: MadeCall, json: string): Promise<void> {
+  const { ledger, attempt } = run;
+  const { effect, businessKey, eventKey } = attempt;
+  const limitMs = Math.max(leastCommitMs, attempt.startedAt + attempt.timeoutMs + writeDownMs - Date.now());
+  // Not the attempt's own signal: what was done is written down, whoever wants the attempt to stop.
+  const signal = AbortSignal.timeout(limitMs);
+  const { claim, event, value, outcome } = made;
+  await ledger.database.transaction(
+    async (tx, sql) => {
+      await effect.commit?.({
+        event,
+        tx,
+        result: value,
+        businessKey,
+        attempt: attempt.attempt,
+        signal,
+      });
+      if (!(await completeExternal(sql, ledger.schema, { claim, eventKey, outcome, result: json }))) {
+        throw new ClaimLost('the claim was taken by another attempt');
+      }
+    },
+    { statementTimeoutMs: limitMs, lockTimeoutMs: limitMs, idleTimeoutMs: limitMs, signal },
+  );
+}

@@ -1,0 +1,25 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { classifyFailure } from './classify-failure.js';
+
+const everyMs = 250;
+
+/** Codes of a PostgreSQL that is away, or asks to be tried again. */
+const passing: ReadonlySet<string> = new Set(['ledger_unavailable', 'database_transient']);
+
+/**
+ * Does a statement again while PostgreSQL is away for a moment: what an attempt knows of its outcome is worth the rest of
+ * its time, since without it the next one has to find it out.
+ *
+ * @param until Unix ms.
+ * @throws the last error, when the time is over or the error is of another kind.
+ */
+export async function insist<Result>(until: number, statement: () => Promise<Result>): Promise<Result> {
+  for (;;) {
+    try {
+      return await statement();
+    } catch (error) {
+      if (!passing.has(classifyFailure(error, []).code) || Date.now() + everyMs > until) throw error;
+    }
+    await sleep(everyMs);
+  }
+}

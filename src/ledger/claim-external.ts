@@ -1,0 +1,218 @@
+import { OnefoldError } from '../errors.js';
+import type { BusinessKey } from '../identity/business-identity.js';
+import type { StoredResult } from '../workflows/contract.js';
+import { abandonedMeanwhile } from './complete-effect.js';
+import type { Sql } from './database.js';
+import { type HeldClaim, interval } from './held-claim.js';
+import { storedResult, travellingResultBytes } from './read-plan.js';
+import type { SchemaName } from './schema-name.js';
+
+/** Who asks for which external effect. */
+export interface ExternalClaimRequest {
+  readonly tenant: string;
+  /** The name that the ledger goes by. */
+  readonly effect: string;
+  /** Every name that the effect has had: it is claimed under all of them. */
+  readonly names: readonly string[];
+  readonly businessKey: BusinessKey;
+  readonly eventKey: string;
+  /** `source/event-id`, for people. */
+  readonly event: string;
+  readonly dataDigest: string;
+  /** A fresh UUID per execution. */
+  readonly owner: string;
+  readonly leaseMs: number;
+  /** What the idempotency keys of all generations begin with. */
+  readonly keyBase: string;
+  readonly lineage: string | undefined;
+}
+
+/** Which event a row stands for, and how it is to the one that asks. */
+interface ClaimedBy {
+  readonly eventKey: string;
+  /** `source/event-id`. */
+  readonly event: string;
+  readonly sameData: boolean;
+}
+
+/** A claim that was taken. */
+export type TakenClaim =
+  /** Nothing of this effect has happened under this key. */
+  | { readonly path: 'claimed'; readonly held: HeldClaim; readonly fence: number; readonly idempotencyKey: string }
+  /** An earlier attempt left its outcome unknown; the row still stands for the event of that attempt. */
+  | ({
+      readonly path: 'in_doubt';
+      readonly held: HeldClaim;
+      readonly fence: number;
+      readonly idempotencyKey: string;
+      /** Since the key was first used, ms. */
+      readonly keyAgeMs: number;
+      /** Since the last attempt that acted can no longer have begun to, ms. */
+      readonly settledMs: number;
+    } & ClaimedBy)
+  /** The call is made and its result known; commit and completion are not. */
+  | ({
+      readonly path: 'performed';
+      readonly held: HeldClaim;
+      readonly fence: number;
+      /** JSON text. */
+      readonly result: string;
+    } & ClaimedBy);
+
+/** A claim that could not be taken, and why. */
+export type RefusedClaim =
+  | { readonly path: 'held'; readonly event: string; readonly leaseLeftMs: number }
+  | { readonly path: 'parked'; readonly event: string; readonly fence: number }
+  | ({
+      readonly path: 'done';
+      /** The name it was done under. */
+      readonly effect: string;
+      readonly fence: number;
+      readonly result: StoredResult | undefined;
+    } & ClaimedBy);
+
+interface TakenRow {
+  effect: string;
+  fence: string;
+  in_doubt: boolean;
+  idempotency_key: string;
+  result: string | null;
+  event_key: string;
+  event: string;
+  same_data: boolean;
+  key_age_ms: number;
+  settled_ms: number;
+}
+
+/**
+ * Takes the right to act on the outside, or says who has it. Done is final, parked waits for a person, and a lease that
+ * runs is left alone; what a dead attempt left behind is taken over with the next fence, and said to be in doubt.
+ *
+ * Leases are counted on the database's clock, read when the row's lock is held: `now()` would be the moment at which the
+ * statement began to wait.
+ *
+ * @returns Undefined where another attempt stood in the way; `readRefusal` says which. With several names the transaction
+ * must be rolled back then, since some of the rows may have been taken.
+ */
+export async function claimExternal(
+  sql: Sql,
+  schema: SchemaName,
+  request: ExternalClaimRequest,
+): Promise<TakenClaim | undefined> {
+  // In the same order everywhere, so that two claims of several names never wait for each other.
+  const names = [...new Set(request.names)].sort();
+  const lease = `clock_timestamp() + ${interval('$8')}`;
+  const { rows } = await sql<TakenRow>(
+    `INSERT INTO ${schema}.effects AS c
+       (tenant, effect, business_key, state, fence, owner, event_key, event, data_digest,
+        lease_until, acting_until, idempotency_key, key_since, lineage)
+     SELECT $1, name, $3, 'claimed', 1, $4, $5, $6, $7, ${lease}, ${lease}, $9 || '-1', clock_timestamp(), $10
+     FROM unnest($2::text[]) AS name
+     WHERE NOT EXISTS (SELECT 1 FROM ${schema}.events WHERE tenant = $1 AND event_key = $5 AND state = 'abandoned')
+     ON CONFLICT (tenant, effect, business_key) DO UPDATE
+       SET state = 'claimed', fence = c.fence + 1, owner = EXCLUDED.owner, claimed_at = clock_timestamp(),
+           lease_until = ${lease}, lineage = EXCLUDED.lineage,
+           in_doubt = c.state <> 'released',
+           acting_until = CASE WHEN c.state = 'released' THEN ${lease} ELSE c.acting_until END,
+           idempotency_key = CASE WHEN c.state = 'released' THEN $9 || '-' || c.generation ELSE c.idempotency_key END,
+           key_since = CASE WHEN c.state = 'released' THEN clock_timestamp() ELSE c.key_since END,
+           event_key = CASE WHEN c.state = 'released' THEN EXCLUDED.event_key ELSE c.event_key END,
+           event = CASE WHEN c.state = 'released' THEN EXCLUDED.event ELSE c.event END,
+           data_digest = CASE WHEN c.state = 'released' THEN EXCLUDED.data_digest ELSE c.data_digest END
+       WHERE c.state = 'released'
+          OR (c.state IN ('unknown', 'performed') AND (c.lease_until IS NULL OR c.lease_until <= clock_timestamp()))
+          OR (c.state = 'claimed' AND c.lease_until <= clock_timestamp())
+     RETURNING effect, fence, in_doubt, idempotency_key, result, event_key, event, data_digest = $7 AS same_data,
+               (extract(epoch FROM clock_timestamp() - key_since) * 1000)::float8 AS key_age_ms,
+               (extract(epoch FROM clock_timestamp() - acting_until) * 1000)::float8 AS settled_ms`,
+    [
+      request.tenant,
+      names,
+      request.businessKey,
+      request.owner,
+      request.eventKey,
+      request.event,
+      request.dataDigest,
+      request.leaseMs,
+      request.keyBase,
+      request.lineage ?? null,
+    ],
+  );
+  if (rows.length < names.length) return undefined;
+  const row = tellingRow(rows, request.effect);
+  const held: HeldClaim = {
+    tenant: request.tenant,
+    businessKey: request.businessKey,
+    owner: request.owner,
+    rows: rows.map(({ effect, fence }) => ({ effect, fence: Number(fence) })),
+  };
+  const fence = Number(row.fence);
+  const by = { eventKey: row.event_key, event: row.event, sameData: row.same_data };
+  if (row.result !== null) return { path: 'performed', held, fence, result: row.result, ...by };
+  const { idempotency_key: idempotencyKey, key_age_ms: keyAgeMs, settled_ms: settledMs } = row;
+  return row.in_doubt
+    ? { path: 'in_doubt', held, fence, idempotencyKey, keyAgeMs, settledMs, ...by }
+    : { path: 'claimed', held, fence, idempotencyKey };
+}
+
+/** Of several names: the row that knows most of what happened, else that of the ledger's own name. */
+function tellingRow(rows: readonly TakenRow[], own: string): TakenRow {
+  const told = rows.find(({ result }) => result !== null) ?? rows.find(({ in_doubt }) => in_doubt);
+  return (told ?? rows.find(({ effect }) => effect === own) ?? rows[0]) as TakenRow;
+}
+
+/**
+ * Says what stood in the way of a claim. A second statement, since READ COMMITTED shows the winner's row only to a
+ * statement that begins after its commit.
+ *
+ * @returns Undefined where nothing does any more: claim again.
+ * @throws {OnefoldError} `abandoned` when a person has abandoned the event.
+ * @throws {OnefoldError} `claim_without_completion` when the row is that of a local write whose transaction was split.
+ */
+export async function readRefusal(
+  sql: Sql,
+  schema: SchemaName,
+  request: ExternalClaimRequest,
+): Promise<RefusedClaim | undefined> {
+  const { rows } = await sql<{
+    abandoned: boolean;
+    effect: string | null;
+    state: string;
+    fence: string;
+    event_key: string;
+    event: string;
+    same_data: boolean;
+    lease_left_ms: number | null;
+    result: string | null;
+    result_bytes: number | null;
+  }>(
+    `SELECT EXISTS (SELECT 1 FROM ${schema}.events WHERE tenant = $1 AND event_key = $5 AND state = 'abandoned') AS abandoned,
+            d.effect, d.state, d.fence, d.event_key, d.event, d.data_digest = $4 AS same_data,
+            (extract(epoch FROM d.lease_until - clock_timestamp()) * 1000)::float8 AS lease_left_ms,
+            octet_length(d.result) AS result_bytes,
+            CASE WHEN octet_length(d.result) <= ${travellingResultBytes} THEN d.result END AS result
+     FROM (SELECT 1) AS one
+     LEFT JOIN ${schema}.effects d ON d.tenant = $1 AND d.effect = ANY($2) AND d.business_key = $3
+     ORDER BY d.state = 'done' DESC NULLS LAST, d.state = 'parked' DESC NULLS LAST, d.lease_until DESC NULLS LAST LIMIT 1`,
+    [request.tenant, request.names, request.businessKey, request.dataDigest, request.eventKey],
+  );
+  const [row] = rows;
+  if (row?.abandoned) throw abandonedMeanwhile();
+  if (!row || row.effect === null) return undefined;
+  const { event, event_key: eventKey, same_data: sameData } = row;
+  const fence = Number(row.fence);
+  if (row.state === 'done') {
+    const result = storedResult(row.result, row.result_bytes);
+    return { path: 'done', effect: row.effect, fence, eventKey, event, sameData, result };
+  }
+  if (row.state === 'parked') return { path: 'parked', event, fence };
+  if (row.lease_left_ms === null && row.state === 'claimed') {
+    throw new OnefoldError(
+      'claim_without_completion',
+      'the ledger holds a claim from when this effect was a local write, without its completion: look at the business tables',
+    );
+  }
+  return row.lease_left_ms !== null && row.lease_left_ms > 0
+    ? { path: 'held', event, leaseLeftMs: row.lease_left_ms }
+    : undefined;
+}

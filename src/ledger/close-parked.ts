@@ -1,0 +1,36 @@
+import type { Sql } from './database.js';
+import type { SchemaName } from './schema-name.js';
+
+/** An effect of an event that was parked. */
+export interface ParkedEffect {
+  readonly tenant: string;
+  readonly eventKey: string;
+  readonly names: readonly string[];
+  readonly businessKey: string;
+}
+
+/**
+ * Looks whether an effect still waits for a person. Where it does not, and no other effect of its event does, the event
+ * leaves the list of those that wait.
+ *
+ * @returns Whether it is parked.
+ */
+export async function closeParked(sql: Sql, schema: SchemaName, one: ParkedEffect): Promise<boolean> {
+  const { rows } = await sql<{ parked: boolean }>(
+    `WITH this AS (
+       SELECT EXISTS (SELECT 1 FROM ${schema}.effects
+                      WHERE tenant = $1 AND effect = ANY($3) AND business_key = $4 AND state = 'parked') AS parked
+     ), others AS (
+       SELECT 1 FROM ${schema}.event_effects k
+       JOIN ${schema}.effects d ON d.tenant = k.tenant AND d.effect = k.effect AND d.business_key = k.business_key
+       WHERE k.tenant = $1 AND k.event_key = $2 AND k.outcome IS NULL AND d.state = 'parked'
+     ), closed AS (
+       UPDATE ${schema}.dead_letters SET closed_at = clock_timestamp(), closed_by = 'resolve'
+       WHERE tenant = $1 AND event_key = $2 AND closed_at IS NULL AND parked
+         AND NOT EXISTS (SELECT 1 FROM this WHERE parked) AND NOT EXISTS (SELECT 1 FROM others)
+     )
+     SELECT parked FROM this`,
+    [one.tenant, one.eventKey, one.names, one.businessKey],
+  );
+  return rows[0]?.parked === true;
+}
