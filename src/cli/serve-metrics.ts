@@ -1,7 +1,12 @@
 import { createServer } from 'node:http';
 import type { Onefold } from '../onefold.js';
 import { operationsContext } from '../operations/context.js';
+import { measureParked } from '../operations/measure-parked.js';
+import { within } from '../runtime/within.js';
 import { listenOn } from './listen-on.js';
+
+/** A scrape that waits longer for PostgreSQL goes without what only PostgreSQL knows. */
+const measureWithinMs = 2000;
 
 /**
  * Serves `/metrics` for Prometheus on a port of its own, since the receiver's port is open to the world.
@@ -14,18 +19,22 @@ export async function serveMetrics(
   listen: { readonly host: string; readonly port: number },
 ): Promise<() => void> {
   const { registry } = onefold.metrics;
+  const context = onefold[operationsContext];
   const server = createServer((request, response) => {
     if (request.url?.split('?')[0] !== '/metrics') {
       response.writeHead(404).end();
       return;
     }
-    registry.metrics().then(
-      (text) => response.writeHead(200, { 'content-type': registry.contentType }).end(text),
-      () => response.writeHead(500).end(),
-    );
+    const collected = within(measureWithinMs, measureParked(context), () => new Error('late')).catch(() => {});
+    collected
+      .then(() => registry.metrics())
+      .then(
+        (text) => response.writeHead(200, { 'content-type': registry.contentType }).end(text),
+        () => response.writeHead(500).end(),
+      );
   });
   const port = await listenOn(server, { ...listen, setBy: 'ONEFOLD_METRICS_PORT' });
-  onefold[operationsContext].log.info({ url: `http://${listen.host}:${port}/metrics` }, 'metrics.ready');
+  context.log.info({ url: `http://${listen.host}:${port}/metrics` }, 'metrics.ready');
   return () => {
     server.close();
     server.closeAllConnections();

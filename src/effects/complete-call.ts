@@ -78,7 +78,10 @@ export async function completeCall(run: AttemptInLedger, made: MadeCall): Promis
     if (error instanceof ClaimLost) return { kind: 'superseded' };
     const until = writeUntil(attempt);
     // Waits for a completion that is just committing, and then finds nothing of its own to change.
-    if (await insist(until, () => keepPerformed(query, ledger.schema, made.claim, json))) return failed(error);
+    if (await insist(until, () => keepPerformed(query, ledger.schema, made.claim, json))) {
+      const { message } = classifyFailure(error, attempt.nonRetryable);
+      return failed(error, { message: `the call is made, and its commit failed: ${message}` });
+    }
     const done = await insist(until, () => readHeldEnd(query, ledger.schema, made.claim));
     if (!done) return { kind: 'superseded' };
   }

@@ -170,12 +170,7 @@ export function pgDatabase(options: PgDatabaseOptions): Database<PgTransaction> 
         limits.signal?.throwIfAborted();
         inProgress = false;
         const { command } = await client.query('COMMIT');
-        if (command !== 'COMMIT') {
-          throw new OnefoldError(
-            'transaction_aborted',
-            'an error was caught inside the effect, so PostgreSQL rolled the transaction back; use ON CONFLICT or a savepoint, or let the error out',
-          );
-        }
+        if (command !== 'COMMIT') throw abortedBefore();
         return result;
       } catch (error) {
         if (isConnectionLoss(error)) broken = error as Error;
@@ -184,7 +179,8 @@ export function pgDatabase(options: PgDatabaseOptions): Database<PgTransaction> 
             broken = rollbackError;
           });
         }
-        throw error;
+        // The statement that failed is not the one at fault: an earlier error was caught, and nothing told of it.
+        throw (error as { code?: unknown } | null)?.code === inFailedTransaction ? abortedBefore(error) : error;
       } finally {
         inProgress = false;
         limits.signal?.removeEventListener('abort', onAbort);
@@ -197,6 +193,17 @@ export function pgDatabase(options: PgDatabaseOptions): Database<PgTransaction> 
       return closing;
     },
   };
+}
+
+/** PostgreSQL's in_failed_sql_transaction: every statement after one that failed. */
+const inFailedTransaction = '25P02';
+
+function abortedBefore(cause?: unknown): OnefoldError {
+  return new OnefoldError(
+    'transaction_aborted',
+    'an error was caught inside the effect, so PostgreSQL rolled the transaction back; use ON CONFLICT or a savepoint, or let the error out',
+    { cause },
+  );
 }
 
 /** BEGIN and the bounds in one round trip; whole numbers only, so nothing needs quoting. */

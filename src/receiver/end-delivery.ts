@@ -17,7 +17,7 @@ export async function endDelivery(
   source: Source,
   eventKey: EventKey,
   delivery: Delivery,
-  { path, runId, started }: StartDecision,
+  { path, runId, started, parked }: StartDecision,
   signal: AbortSignal | undefined,
 ): Promise<DeliveryEnd> {
   const { acknowledge, settleWithinMs } = source.settings;
@@ -30,7 +30,7 @@ export async function endDelivery(
     deps.log.warn({ eventKey, source: source.name, reason: ended.kind }, 'webhook.result_unread');
     return { answer: path };
   }
-  if (!started || acknowledge === 'durable') return { answer: path };
+  if (!started || acknowledge === 'durable') return { answer: path, ...(parked ? { outcome: 'parked' } : {}) };
   if (!deps.waitingPlaces.take()) return { answer: 'settled_too_late' };
   try {
     const elapsedMs = performance.now() - delivery.arrivedMs;

@@ -5,7 +5,7 @@ import {
   WorkflowNotFoundError,
 } from '@temporalio/client';
 import { type EventStartParts, eventStartOptions, type ProcessEvent } from '../runtime/event-start-options.js';
-import { workflowNames } from '../workflows/contract.js';
+import { searchAttributeNames, workflowNames } from '../workflows/contract.js';
 
 /** What a start is made of. */
 export interface EventStart extends EventStartParts {
@@ -22,6 +22,8 @@ export interface StartDecision {
   readonly started: boolean;
   /** The event is recorded with another body than this one. */
   readonly bodyDiffers: boolean;
+  /** The event runs, and waits for a person; known only where the search attribute is registered. */
+  readonly parked?: true;
 }
 
 /** Ends after which a new delivery may run the event again: everything closed but not completed. */
@@ -55,7 +57,9 @@ export async function decideStart(client: Client, start: EventStart): Promise<St
     bodyDiffers = differs(found, start.input.digest);
     const seen = { runId: found.runId, started: false, bodyDiffers };
     if (found.status.name === 'COMPLETED') return { path: 'duplicate_done', ...seen };
-    if (!failedStatuses.has(found.status.name)) return { path: 'in_progress_elsewhere', ...seen };
+    if (!failedStatuses.has(found.status.name)) {
+      return { path: 'in_progress_elsewhere', ...seen, ...(isParked(found) ? { parked: true } : {}) };
+    }
     // Another delivery won the new run, which has failed again by now; this one does not begin a third.
     if (reuse === 'ALLOW_DUPLICATE_FAILED_ONLY') return { path: 'in_progress_elsewhere', ...seen };
     if (bodyDiffers && start.refuseOtherBody) return { path: 'retry_after_failure', ...seen };
@@ -89,6 +93,11 @@ async function describe(client: Client, eventKey: string): Promise<WorkflowExecu
     if (error instanceof WorkflowNotFoundError) return undefined;
     throw error;
   }
+}
+
+function isParked(found: WorkflowExecutionDescription): boolean {
+  const state = found.typedSearchAttributes.getAll().find(({ key }) => key.name === searchAttributeNames.state);
+  return state?.value === 'parked';
 }
 
 /** A run without our memo was started by hand; nothing is known of its body. */

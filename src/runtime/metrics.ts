@@ -49,6 +49,9 @@ export function createMetrics(): Metrics {
   const registers = [registry];
   const counter = <L extends string = never>(name: string, help: string, labelNames: L[] = []) =>
     new Counter<L>({ name: `onefold_${name}`, help, labelNames, registers });
+  const parkedNow = new Gauge({ name: 'onefold_parked_effects', help: 'Effects that wait for a person now.', registers });
+  // Until the ledger was asked nothing is known, and 0 would say that nobody has to do anything.
+  parkedNow.remove();
   return {
     registry,
     deliveries: counter('deliveries_total', 'Deliveries by source and named path.', ['source', 'path']),
@@ -72,7 +75,7 @@ export function createMetrics(): Metrics {
     recoveries: counter('recoveries_total', 'Attempts that recovered an unknown outcome.', ['effect', 'recovery']),
     superseded: counter('superseded_total', 'Attempts that came back after their lease was taken.', ['effect']),
     parked: counter('parked_total', 'Attempts that left an effect to a person.', ['effect']),
-    parkedNow: new Gauge({ name: 'onefold_parked_effects', help: 'Effects that wait for a person now.', registers }),
+    parkedNow,
     planningWaits: counter('planning_waits_total', 'Plans waiting for a worker that knows the effects.', ['source']),
     deadLetters: counter('dead_letters_total', 'Dead letters written, by code.', ['code']),
     backlogAge: new Gauge({ name: 'onefold_backlog_age_seconds', help: 'Age of the oldest waiting task.', registers }),

@@ -110,9 +110,15 @@ function decide(run: EventRun, progress: EffectProgress, failure: FailureDetail)
   showState(run, 'waiting');
 }
 
-/** Gives an effect up; one that was to be found out by asking, and is still unknown, is left to a person instead. */
+/**
+ * Gives an effect up. One that was to be found out by asking, or by a person, and is still unknown, is left to a person
+ * instead; so is one whose last attempt vanished, which the server tells as a timeout. Under `forwardsKey` a replay, or a
+ * redelivery, sends the same request again, so that its event may rest among the dead letters.
+ */
 function end(progress: EffectProgress, failure: FailureDetail, code: string, message: string): void {
-  if (failure.outcomeUnknown && progress.planned.external?.recovery === 'reconcile') beginParked(progress);
+  const { external } = progress.planned;
+  const unknown = failure.outcomeUnknown === true || failure.code === 'attempt_timed_out';
+  if (unknown && external && external.recovery !== 'forwardsKey') beginParked(progress);
   else progress.ended = failedEnd(progress, code, message);
 }
 
