@@ -26,6 +26,8 @@ export interface EventRun {
   readonly phases: Map<string, EffectPhase>;
   /** Counts `retryNow` per effect, and under '' for all; a pause ends when its count moves. */
   readonly nudges: Map<string, number>;
+  /** The search attributes as this run set them last. */
+  shown: string | undefined;
   /** The history is long enough: loops stop at their next pause, and the event continues as new. */
   rollingOver: boolean;
   /** A person's wish to give the event up, once it was accepted. */
@@ -59,6 +61,7 @@ export function createEventRun(input: ProcessEventInput): EventRun {
     },
     phases: new Map(),
     nudges: new Map(),
+    shown: undefined,
     rollingOver: false,
     abandon: undefined,
     abandonAnswer: undefined,

@@ -28,7 +28,11 @@ export function showState(run: EventRun, reached: ShownState): void {
     const value = [...new Set(run.progress.map(({ planned }) => planned.indexedKey))].slice(0, indexedKeysLimit);
     pairs.push({ key: defineSearchAttributeKey(searchAttributeNames.businessKey, 'KEYWORD_LIST'), value });
   }
-  if (pairs.length > 0) upsertSearchAttributes(pairs);
+  // Each upsert is an event of the history, and most pauses change nothing that lists filter by.
+  const shown = JSON.stringify(pairs.map(({ value }) => value));
+  if (pairs.length === 0 || shown === run.shown) return;
+  run.shown = shown;
+  upsertSearchAttributes(pairs);
 }
 
 function line({ planned, attempts, reasons, nextTryAt, ended, parked }: EventRun['progress'][number]): string {

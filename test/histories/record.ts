@@ -12,7 +12,8 @@ import { Client, Connection, type WorkflowHandle } from '@temporalio/client';
 import { historyToJSON } from '@temporalio/common/lib/proto-utils.js';
 import { pino } from 'pino';
 import { createCatalogue } from '../../src/effects/catalogue.js';
-import { NotYetError } from '../../src/effects/errors.js';
+import { NotDoneError, NotYetError } from '../../src/effects/errors.js';
+import { forwardsKey, park, type Recovery, reconcile } from '../../src/effects/recovery.js';
 import { eventKey } from '../../src/identity/event-identity.js';
 import { migrateLedger } from '../../src/ledger/migrate.js';
 import { pgDatabase } from '../../src/ledger/pg-database.js';
@@ -50,8 +51,31 @@ const effects = ['ship-order', 'send-mail'].map((name) =>
   }),
 );
 
+/** How the calls of these behave stands in `behaviour` too. */
+const external = (name: string, recovery: Recovery<null>) =>
+  shop.externalEffect(name, {
+    on: 'order.paid',
+    retry: quick,
+    businessKey: ({ data }) => `${name}:${data.order}`,
+    perform: async ({ event, attempt }) => {
+      await behaviour.get(`${name} ${event.data.order}`)?.(attempt);
+      return null;
+    },
+    recovery,
+  });
+const externalEffects = [
+  external('charge', forwardsKey({ validFor: '1 day' })),
+  external('hand-over', park()),
+  external('ask', reconcile<null>(async () => 'unknown')),
+];
+
+const phaseOf = async (handle: WorkflowHandle) =>
+  ((await handle.query('status')) as { effects: { phase: string }[] }).effects[0]?.phase;
+
 interface Recording {
   readonly client: Client;
+  /** @returns Rows affected or found. */
+  sql(text: string, values: readonly unknown[]): Promise<number>;
   start(order: string, more?: Partial<ProcessEventInput> & { data?: object; id?: string }): Promise<WorkflowHandle>;
 }
 
@@ -149,6 +173,40 @@ const shapes: Record<string, (recording: Recording, order: string) => Promise<Wo
     await handle.signal('retryNow', { effect: 'ship-order' });
     return done(handle);
   },
+  'external-recovered': async ({ start }, order) => {
+    behaviour.set(`charge ${order}`, fails(2));
+    return done(await start(order, { effects: ['charge'] }));
+  },
+  'external-proven-not-done': async ({ start }, order) => {
+    behaviour.set(`charge ${order}`, (attempt) => {
+      if (attempt === 1) throw new NotDoneError('declined');
+    });
+    return done(await start(order, { effects: ['charge'] }));
+  },
+  'external-parked': async ({ start, sql }, order) => {
+    behaviour.set(`hand-over ${order}`, fails(1));
+    const handle = await start(order, { effects: ['hand-over'] });
+    await until('the park', async () => (await phaseOf(handle)) === 'parked');
+    await until('its entry', async () => (await sql('SELECT 1 FROM onefold.dead_letters WHERE event_id = $1', [order])) > 0);
+    await sql(
+      `UPDATE onefold.effects SET state = 'done', fence = fence + 1, done_at = now(), result = '"done"' WHERE business_key = $1`,
+      [`hand-over:${order}`],
+    );
+    await handle.signal('retryNow');
+    return done(handle);
+  },
+  'external-asked-in-vain': async ({ start, sql }, order) => {
+    behaviour.set(`ask ${order}`, fails(1));
+    const handle = await start(order, { effects: ['ask'] });
+    await until('the park', async () => (await phaseOf(handle)) === 'parked');
+    await until('its entry', async () => (await sql('SELECT 1 FROM onefold.dead_letters WHERE event_id = $1', [order])) > 0);
+    await sql(
+      `UPDATE onefold.effects SET state = 'released', fence = fence + 1, generation = 2, in_doubt = false WHERE business_key = $1`,
+      [`ask:${order}`],
+    );
+    await handle.signal('retryNow');
+    return done(handle);
+  },
   cancelled: async ({ start }, order) => {
     behaviour.set(`ship-order ${order}`, () => {
       throw new NotYetError(60_000);
@@ -241,7 +299,7 @@ async function main(): Promise<void> {
     });
     const worker = createWorker(
       {
-        catalogue: createCatalogue([shop], effects),
+        catalogue: createCatalogue([shop], [...effects, ...externalEffects]),
         ledger: { database, schema: schemaName('onefold') },
         client,
         temporal: { address },
@@ -259,6 +317,7 @@ async function main(): Promise<void> {
     });
     await isReady;
 
+    const sql: Recording['sql'] = async (text, values) => (await database.query(text, values)).rowCount;
     const start: Recording['start'] = (order, { data, id = order, ...more } = {}) => {
       const text = JSON.stringify({ type: 'order.paid', data: { order, ...data } });
       const input: ProcessEventInput = {
@@ -277,7 +336,7 @@ async function main(): Promise<void> {
       return client.workflow.start('processEvent', { workflowId, taskQueue, args: [input] });
     };
     for (const [name, shape] of Object.entries(shapes)) {
-      const handle = await shape({ client, start }, name);
+      const handle = await shape({ client, start, sql }, name);
       const history = JSON.parse(historyToJSON(await handle.fetchHistory()));
       const text = JSON.stringify({ workflowId: handle.workflowId, history: impersonal(history) }, null, 1);
       await writeFile(join(folder, `${name}.json`), `${text}\n`);

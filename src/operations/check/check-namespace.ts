@@ -1,0 +1,77 @@
+import type { Client } from '@temporalio/client';
+import { readSearchAttributes } from '../../runtime/temporal.js';
+import { searchAttributeTypes } from '../../workflows/contract.js';
+import type { Source } from './check-source.js';
+import { durationInWords } from './duration-in-words.js';
+import { type Finding, finding } from './finding.js';
+import { readRetention } from './read-retention.js';
+
+/** What was learnt of the namespace. */
+export interface CheckedNamespace {
+  readonly namespace: string;
+  /** How long Temporal remembers a closed event, ms; null where it has no end or is not told. */
+  readonly retentionMs: number | null;
+  /** Names of Onefold's search attributes that are registered. */
+  readonly searchAttributes: readonly string[];
+}
+
+/**
+ * The sweeper looks every ten minutes for events that were closed from outside, and again at the last five. An hour lets
+ * it come late several times, and workers be away for a deploy.
+ */
+const sweepNeedsMs = 3_600_000;
+
+/**
+ * Looks at the namespace: whether it remembers events for long enough, and whether lists can be filtered.
+ *
+ * @throws {OnefoldError} Whatever `operationFailure` makes of a Temporal that is away, or has no such namespace.
+ */
+export async function checkNamespace(
+  client: Client,
+  namespace: string,
+  sources: readonly Source[],
+): Promise<{ readonly namespace: CheckedNamespace; readonly findings: readonly Finding[] }> {
+  // First, since it is what tells a missing namespace from anything else.
+  const retentionMs = await readRetention(client, namespace);
+  const registered = await readSearchAttributes(client, namespace);
+  return {
+    namespace: { namespace, retentionMs: retentionMs ?? null, searchAttributes: [...registered].sort() },
+    findings: [
+      ...(retentionMs === undefined ? [] : judgeRetention(retentionMs, namespace, sources)),
+      ...judgeAttributes(registered, namespace),
+    ],
+  };
+}
+
+function* judgeRetention(retentionMs: number, namespace: string, sources: readonly Source[]): Iterable<Finding> {
+  const retention = durationInWords(retentionMs);
+  if (retentionMs < sweepNeedsMs) {
+    yield finding('retention_below_sweep', {
+      place: `namespace '${namespace}'`,
+      message: `it forgets closed events after ${retention}; the sweeper needs ${durationInWords(sweepNeedsMs)} to find those that were terminated or cancelled from outside, and to write their dead letters`,
+      remedy: `raise it: temporal operator namespace update -n ${namespace} --retention 7d`,
+    });
+  }
+  for (const { name, preset } of sources) {
+    const { redeliveryWindowMs = 0, manualRedeliveryWindowMs = 0 } = preset.facts;
+    const windowMs = Math.max(redeliveryWindowMs, manualRedeliveryWindowMs);
+    if (retentionMs >= windowMs) continue;
+    const by = windowMs > redeliveryWindowMs ? 'can be asked to deliver' : 'may deliver';
+    yield finding('retention_below_redelivery', {
+      place: `source '${name}'`,
+      message: `${preset.provider} ${by} an event again for ${durationInWords(windowMs)}, and namespace '${namespace}' remembers it for ${retention}; a later delivery is a first_run to the receiver. The ledger holds then: it runs nothing twice, at the price of a short workflow`,
+      remedy: `a retention above ${durationInWords(windowMs)}, such as 7 days, spares that`,
+    });
+  }
+}
+
+function* judgeAttributes(registered: ReadonlySet<string>, namespace: string): Iterable<Finding> {
+  const missing = Object.entries(searchAttributeTypes).filter(([name]) => !registered.has(name));
+  if (missing.length === 0) return;
+  const create = missing.map(([name, type]) => `--name ${name} --type ${type}`).join(' ');
+  yield finding('search_attributes_missing', {
+    place: `namespace '${namespace}'`,
+    message: `not registered, or not told: ${missing.map(([name]) => name).join(', ')}. Events are carried without them; lists cannot be filtered by source, state or business key`,
+    remedy: `temporal operator search-attribute create -n ${namespace} ${create}`,
+  });
+}
