@@ -155,7 +155,7 @@ export const errorCodes = {
   claim_without_completion: {
     cause:
       'The ledger holds a committed claim of a local write without its completion, so whether the write took hold is unknown.',
-    remedy: 'Look at the business tables, then mend the ledger row by hand.',
+    remedy: 'Look at the business tables, then say whether it is there: `onefold resolve`.',
   },
   transaction_aborted: {
     cause: 'An error was caught and ignored inside `commit`, so PostgreSQL rolled the transaction back.',
@@ -222,7 +222,7 @@ export const errorCodes = {
     remedy: 'Check both, and the tenant.',
   },
   resolve_refused: {
-    cause: 'The effect cannot be resolved now: it is done, or an attempt is under way.',
+    cause: 'The effect cannot be resolved: it is done, an attempt is under way, or nothing about it is unknown.',
     remedy: 'See the message.',
   },
   replay_refused: { cause: 'The event cannot be replayed now.', remedy: 'See the message.' },

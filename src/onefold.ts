@@ -8,6 +8,12 @@ import { pgDatabase } from './ledger/pg-database.js';
 import { defaultSchema, schemaName } from './ledger/schema-name.js';
 import { type OperationsContext, operationsContext, withLedger } from './operations/context.js';
 import { type ReplayOptions, type ReplayOutcome, replayEvent } from './operations/replay-event.js';
+import {
+  type ResolveOptions,
+  type ResolveOutcome,
+  readResolveOptions,
+  resolveEffect,
+} from './operations/resolve-effect.js';
 import { createReceiver, type Receiver } from './receiver/create-receiver.js';
 import { readEnvironment } from './runtime/environment.js';
 import { createLogger, type Logger } from './runtime/logger.js';
@@ -66,6 +72,13 @@ export interface Onefold {
    * @throws {OnefoldError} `event_unknown`, `replay_refused`, `identity_invalid`.
    */
   replay(event: string, options: ReplayOptions): Promise<ReplayOutcome>;
+  /**
+   * Says what became of an effect whose outcome nobody but a person can tell, and lets the events that wait for it go on.
+   *
+   * @param effect Its name, or a former one.
+   * @throws {OnefoldError} `claim_unknown`, `resolve_refused`, `result_not_json`, `result_too_large`.
+   */
+  resolve(effect: string, businessKey: string, options: ResolveOptions): Promise<ResolveOutcome>;
   /** Refuses new requests with 503 and resolves when those under way are answered and their evidence is written. */
   drain(): Promise<void>;
   /** Drains, and closes every connection that was opened here. */
@@ -150,6 +163,10 @@ export function createOnefold(options: OnefoldOptions): Onefold {
       return createWorker(withLedger(context, own), workerOptions);
     },
     replay: (event, replayOptions) => replayEvent(context, event, replayOptions),
+    async resolve(effect, businessKey, resolveOptions) {
+      const [tenant, verdict, act] = readResolveOptions(resolveOptions);
+      return resolveEffect(context, { effect, businessKey, ...tenant }, verdict, act);
+    },
     async drain() {
       if (receiver.made()) await receiver().drain();
     },

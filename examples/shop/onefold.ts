@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createOnefold, fromEnv, github, NotDoneError, standardWebhooks, types } from 'onefold';
+import { createOnefold, fromEnv, github, httpFailure, NotDoneError, park, standardWebhooks, types } from 'onefold';
 import { z } from 'zod';
+import { bankUrl } from './bank.js';
 
 // Real secrets come from the environment; these two are for trying it out and sign nothing outside this folder.
 process.env.SHOP_WEBHOOK_SECRETS ??= 'whsec_b25lZm9sZC1leGFtcGxlLXNlY3JldC1rZXktMDE=';
@@ -11,11 +12,13 @@ const Items = z.array(z.object({ sku: z.string(), quantity: z.number().int().pos
 /** An order may be fulfilled in several parts, and each of them is shipped once. */
 const OrderPaid = z.object({ order: z.string(), fulfilment: z.string(), items: Items });
 
+const OrderRefunded = z.object({ order: z.string(), amount: z.number().int().positive() });
+
 const StockArrived = z.object({ delivery: z.string(), items: Items });
 
 const shop = standardWebhooks('shop', {
   secrets: fromEnv('SHOP_WEBHOOK_SECRETS'),
-  events: { 'order.paid': OrderPaid, 'stock.arrived': StockArrived },
+  events: { 'order.paid': OrderPaid, 'order.refunded': OrderRefunded, 'stock.arrived': StockArrived },
 });
 
 const hub = github('github', {
@@ -46,6 +49,31 @@ const shipOrder = shop.effect('ship-order', {
   },
 });
 
+/** Money leaves the house, and this bank can neither dedupe nor be asked: where nobody can tell, a person decides. */
+const refundCard = shop.externalEffect('refund-card', {
+  on: 'order.refunded',
+  businessKey: (event) => `refund:${event.data.order}`,
+  perform: async ({ event, idempotencyKey, signal }) => {
+    const response = await fetch(await bankUrl(), {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', 'idempotency-key': idempotencyKey },
+      body: JSON.stringify(event.data),
+      redirect: 'manual',
+      signal,
+    });
+    if (!response.ok) throw httpFailure(response);
+    return (await response.json()) as { refund: string };
+  },
+  recovery: park(),
+  commit: async ({ event, tx, result }) => {
+    await tx.query('INSERT INTO shop.refunds (order_id, amount, refund) VALUES ($1, $2, $3)', [
+      event.data.order,
+      event.data.amount,
+      result.refund,
+    ]);
+  },
+});
+
 const restock = shop.effect('restock', {
   on: 'stock.arrived',
   businessKey: (event) => `delivery:${event.data.delivery}`,
@@ -72,4 +100,4 @@ const triageIssue = hub.effect('triage-issue', {
   },
 });
 
-export const onefold = createOnefold({ sources: [shop, hub], effects: [shipOrder, restock, triageIssue] });
+export const onefold = createOnefold({ sources: [shop, hub], effects: [shipOrder, refundCard, restock, triageIssue] });

@@ -9,6 +9,12 @@ CREATE TABLE IF NOT EXISTS shop.shipments (
   shipped_at  timestamptz NOT NULL DEFAULT now()
 );
 
+CREATE TABLE IF NOT EXISTS shop.refunds (
+  order_id    text NOT NULL,
+  amount      integer NOT NULL,
+  refund      text NOT NULL
+);
+
 CREATE TABLE IF NOT EXISTS shop.stock (
   sku         text PRIMARY KEY,
   quantity    integer NOT NULL CHECK (quantity >= 0)

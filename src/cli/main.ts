@@ -2,8 +2,11 @@
 import { readFileSync } from 'node:fs';
 import { Command } from 'commander';
 import { OnefoldError } from '../errors.js';
-import { migrateCommand, receiverCommand, replayCommand, runCommand, sendCommand, workerCommand } from './commands.js';
+import { checkCommand } from './check-command.js';
+import { migrateCommand, receiverCommand, runCommand, sendCommand, workerCommand } from './commands.js';
 import { devCommand } from './dev.js';
+import { replayCommand } from './replay-command.js';
+import { resolveCommand } from './resolve-command.js';
 import { temporalCommand } from './temporal-command.js';
 
 const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
@@ -28,8 +31,10 @@ for (const command of [
   workerCommand(),
   runCommand(),
   migrateCommand(),
+  checkCommand(),
   sendCommand(),
   replayCommand(),
+  resolveCommand(),
   temporalCommand(),
 ]) {
   program.addCommand(command.copyInheritedSettings(program));

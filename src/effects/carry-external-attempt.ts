@@ -91,7 +91,7 @@ async function carryClaimed(
       : ((await attempt.readEvent(standsFor.eventKey)) ?? attempt.event);
   if (claim.path === 'performed') {
     attempt.onNotice?.({ kind: 'recovering', recovery: 'commit', event: standsFor.event });
-    return complete(run, held, event, JSON.parse(claim.result));
+    return complete(run, held, event, JSON.parse(claim.result), claim.result);
   }
   return recover(run, held, event, claim);
 }
@@ -143,7 +143,8 @@ async function reconcileWith(
   if (typeof answer === 'object' && answer !== null && 'done' in answer) return complete(run, held, event, answer.done);
   if (answer === 'unknown') return doubtful('the recipient could not tell what became of an earlier attempt');
   if (answer !== 'absent') return doubtful("reconcile answered neither { done }, 'absent' nor 'unknown'");
-  if (unsettledMs <= 0) return call(run, held, event);
+  // Believed, so that nothing of an earlier attempt is in doubt any more, and what this one proves holds for the key.
+  if (unsettledMs <= 0) return call(run, { ...held, inDoubt: false, confirmedAt: 0 }, event);
   const detail: FailureDetail = {
     code: 'outcome_settling',
     message: `the recipient has no trace of an earlier attempt, which may be under way for ${Math.ceil(unsettledMs / 1000)} s more`,
@@ -254,14 +255,17 @@ async function complete(
   held: Held,
   event: ReceivedEvent,
   value: unknown,
+  json?: string,
 ): Promise<ExternalAttemptEnd> {
   const own = held.standsFor.eventKey === run.attempt.eventKey;
-  const ended = await completeCall(run, { claim: held.claim, event, value, outcome: own ? 'done' : 'already_done' });
+  const outcome = own ? 'done' : 'already_done';
+  const kept = json === undefined ? {} : { json };
+  const ended = await completeCall(run, { claim: held.claim, event, value, outcome, ...kept });
   if (ended.kind === 'superseded') return superseded(run, held, 'performed');
   if (ended.kind === 'failed') return ended;
   return {
     kind: 'ended',
-    outcome: own ? 'done' : 'already_done',
+    outcome,
     fence: held.fence,
     result: { json: ended.json },
     ...(own ? {} : { doneBy: held.standsFor.event }),

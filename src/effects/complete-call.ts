@@ -17,6 +17,8 @@ export interface MadeCall {
   /** The event that the effect stands for. */
   readonly event: ReceivedEvent;
   readonly value: unknown;
+  /** The value as the ledger keeps it already, where it does: parsed and written again, long numbers would lose digits. */
+  readonly json?: string;
   readonly outcome: 'done' | 'already_done';
 }
 
@@ -62,7 +64,7 @@ export async function completeCall(run: AttemptInLedger, made: MadeCall): Promis
   });
   let json: string;
   try {
-    json = encodeResult(made.value);
+    json = made.json ?? encodeResult(made.value);
   } catch (error) {
     // The call was made, and its result cannot be kept: after a mended `perform`, the recovery finds it out again.
     const left = await insist(writeUntil(attempt), () =>

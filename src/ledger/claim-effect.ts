@@ -46,6 +46,7 @@ export type Claim =
  * knows only one of them, whichever comes first; where it has one name, that is one row.
  *
  * @throws {OnefoldError} `abandoned` when a person has abandoned the event, which a reset does not undo.
+ * @throws {OnefoldError} `keys_differ` when a replay has given the event another key, which a reset does not undo either.
  * @throws {OnefoldError} `claim_without_completion` when a committed claim stands without its completion, which only a
  * transaction that was split can leave behind.
  * @throws PostgreSQL's 55P03 when another transaction holds the same key for longer than the lock timeout.
@@ -60,6 +61,7 @@ export async function claimEffect(sql: Sql, schema: SchemaName, request: ClaimRe
      WHERE NOT EXISTS (SELECT 1 FROM ${schema}.effects
                        WHERE tenant = $1 AND effect = ANY($2) AND business_key = $3 AND state = 'done')
        AND NOT EXISTS (SELECT 1 FROM ${schema}.events WHERE tenant = $1 AND event_key = $5 AND state = 'abandoned')
+       AND NOT ${recordedOtherwise(schema)}
      ON CONFLICT (tenant, effect, business_key) DO NOTHING
      RETURNING fence, pg_current_xact_id()::text AS transaction, set_config('lock_timeout', $8, true)`,
     [
@@ -81,6 +83,20 @@ export async function claimEffect(sql: Sql, schema: SchemaName, request: ClaimRe
   return readCompletion(sql, schema, request);
 }
 
+/**
+ * Whether the event is recorded under another business key than the one asked for: an attempt of a run from before a replay
+ * that changed it, which would do again what the new key does. Parameters $1 to $3 and $5 are tenant, names, key and event.
+ */
+export function recordedOtherwise(schema: SchemaName): string {
+  return `EXISTS (SELECT 1 FROM ${schema}.event_effects
+                      WHERE tenant = $1 AND event_key = $5 AND effect = ANY($2) AND business_key <> $3)`;
+}
+
+/** The error of an attempt from before its event was given another key. */
+export function rekeyedMeanwhile(): OnefoldError {
+  return new OnefoldError('keys_differ', 'a replay has given this event another business key since it was planned');
+}
+
 /** Takes back the claims under some of the names, after another worker committed under one of the others. */
 async function releaseClaim(sql: Sql, schema: SchemaName, request: ClaimRequest): Promise<void> {
   await sql(
@@ -94,6 +110,7 @@ async function releaseClaim(sql: Sql, schema: SchemaName, request: ClaimRequest)
 async function readCompletion(sql: Sql, schema: SchemaName, request: ClaimRequest): Promise<Claim> {
   const { rows } = await sql<{
     abandoned: boolean;
+    rekeyed: boolean;
     effect: string;
     state: 'claimed' | 'done' | null;
     fence: string;
@@ -103,17 +120,19 @@ async function readCompletion(sql: Sql, schema: SchemaName, request: ClaimReques
     result: string | null;
     result_bytes: number | null;
   }>(
-    `SELECT EXISTS (SELECT 1 FROM ${schema}.events WHERE tenant = $1 AND event_key = $6 AND state = 'abandoned') AS abandoned,
+    `SELECT EXISTS (SELECT 1 FROM ${schema}.events WHERE tenant = $1 AND event_key = $5 AND state = 'abandoned') AS abandoned,
+            ${recordedOtherwise(schema)} AS rekeyed,
             d.effect, d.state, d.fence, d.event_key, d.event, d.data_digest = $4 AS same_data,
             octet_length(d.result) AS result_bytes,
             CASE WHEN octet_length(d.result) <= ${travellingResultBytes} THEN d.result END AS result
      FROM (SELECT 1) AS one
      LEFT JOIN ${schema}.effects d ON d.tenant = $1 AND d.effect = ANY($2) AND d.business_key = $3
-     ORDER BY d.state = 'done' DESC NULLS LAST, d.effect = $5 DESC LIMIT 1`,
-    [request.tenant, request.names, request.businessKey, request.dataDigest, request.effect, request.eventKey],
+     ORDER BY d.state = 'done' DESC NULLS LAST, d.effect = $6 DESC LIMIT 1`,
+    [request.tenant, request.names, request.businessKey, request.dataDigest, request.eventKey, request.effect],
   );
   const [row] = rows;
   if (row?.abandoned) throw abandonedMeanwhile();
+  if (row?.rekeyed) throw rekeyedMeanwhile();
   if (row?.state !== 'done') {
     throw new OnefoldError(
       'claim_without_completion',

@@ -1,6 +1,7 @@
 import { OnefoldError } from '../errors.js';
 import type { BusinessKey } from '../identity/business-identity.js';
 import type { StoredResult } from '../workflows/contract.js';
+import { recordedOtherwise, rekeyedMeanwhile } from './claim-effect.js';
 import { abandonedMeanwhile } from './complete-effect.js';
 import type { Sql } from './database.js';
 import { type HeldClaim, interval } from './held-claim.js';
@@ -109,6 +110,7 @@ export async function claimExternal(
      SELECT $1, name, $3, 'claimed', 1, $4, $5, $6, $7, ${lease}, ${lease}, $9 || '-1', clock_timestamp(), $10
      FROM unnest($2::text[]) AS name
      WHERE NOT EXISTS (SELECT 1 FROM ${schema}.events WHERE tenant = $1 AND event_key = $5 AND state = 'abandoned')
+       AND NOT ${recordedOtherwise(schema)}
      ON CONFLICT (tenant, effect, business_key) DO UPDATE
        SET state = 'claimed', fence = c.fence + 1, owner = EXCLUDED.owner, claimed_at = clock_timestamp(),
            lease_until = ${lease}, lineage = EXCLUDED.lineage,
@@ -166,7 +168,7 @@ function tellingRow(rows: readonly TakenRow[], own: string): TakenRow {
  * statement that begins after its commit.
  *
  * @returns Undefined where nothing does any more: claim again.
- * @throws {OnefoldError} `abandoned` when a person has abandoned the event.
+ * @throws {OnefoldError} `abandoned` when a person has abandoned the event; `keys_differ` when one has given it another key.
  * @throws {OnefoldError} `claim_without_completion` when the row is that of a local write whose transaction was split.
  */
 export async function readRefusal(
@@ -176,6 +178,7 @@ export async function readRefusal(
 ): Promise<RefusedClaim | undefined> {
   const { rows } = await sql<{
     abandoned: boolean;
+    rekeyed: boolean;
     effect: string | null;
     state: string;
     fence: string;
@@ -187,6 +190,7 @@ export async function readRefusal(
     result_bytes: number | null;
   }>(
     `SELECT EXISTS (SELECT 1 FROM ${schema}.events WHERE tenant = $1 AND event_key = $5 AND state = 'abandoned') AS abandoned,
+            ${recordedOtherwise(schema)} AS rekeyed,
             d.effect, d.state, d.fence, d.event_key, d.event, d.data_digest = $4 AS same_data,
             (extract(epoch FROM d.lease_until - clock_timestamp()) * 1000)::float8 AS lease_left_ms,
             octet_length(d.result) AS result_bytes,
@@ -198,6 +202,7 @@ export async function readRefusal(
   );
   const [row] = rows;
   if (row?.abandoned) throw abandonedMeanwhile();
+  if (row?.rekeyed) throw rekeyedMeanwhile();
   if (!row || row.effect === null) return undefined;
   const { event, event_key: eventKey, same_data: sameData } = row;
   const fence = Number(row.fence);

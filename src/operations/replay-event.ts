@@ -14,8 +14,10 @@ import { findMissingBody } from './find-missing-body.js';
 import { findReplayRun } from './find-replay-run.js';
 import { operationFailure } from './operation-failure.js';
 import { type NamedEvent, readEventName } from './read-event-name.js';
+import { recomputeKeys } from './recompute-keys.js';
+import { rekeyings } from './rekeyings.js';
 import { replayInput } from './replay-input.js';
-import { type ReplayStep, replaySteps } from './replay-steps.js';
+import { type ReplayStep, replayedEffects, replaySteps } from './replay-steps.js';
 
 /** Who replays an event, and why. */
 export interface ReplayOptions {
@@ -27,11 +29,13 @@ export interface ReplayOptions {
   readonly tenant?: string;
   /** Identity of this wish: the same id again is the same wish, whose outcome is answered. Default: a new one. */
   readonly id?: string;
+  /** Effects that have not ended take the business keys that the code computes now, where these differ. */
+  readonly rekey?: boolean;
   /** Only say what would be done. */
   readonly dryRun?: boolean;
 }
 
-const known: readonly (keyof ReplayOptions)[] = ['by', 'reason', 'tenant', 'id', 'dryRun'];
+const known: readonly (keyof ReplayOptions)[] = ['by', 'reason', 'tenant', 'id', 'rekey', 'dryRun'];
 
 /** What came of a replay. */
 export interface ReplayOutcome {
@@ -63,9 +67,12 @@ const temporalWithinMs = 30_000;
  * where the last run completed (an abandoned event, or an effect added since) may one that comes after the new run's end
  * start another, in which the ledger finds nothing left to do.
  *
- * @throws {OnefoldError} `config_invalid` for an unknown option, `identity_invalid`, `event_unknown`, `replay_refused` while the event is being processed,
- * `payload_missing` when neither ledger nor history has its body, `temporal_unavailable`, `ledger_unavailable`,
- * `migration_missing`.
+ * Where the code computes other business keys for effects that have not ended, a replay is refused unless it is told to
+ * rekey them; and that is refused where the effect may have happened under its old key.
+ *
+ * @throws {OnefoldError} `config_invalid` for an unknown option, `identity_invalid`, `event_unknown`, `replay_refused`
+ * while the event is being processed and where it must not be rekeyed, `keys_differ`, `payload_missing` when neither
+ * ledger nor history has its body, `temporal_unavailable`, `ledger_unavailable`, `migration_missing`.
  */
 export async function replayEvent(
   context: OperationsContext,
@@ -93,14 +100,18 @@ async function replay(context: OperationsContext, event: NamedEvent, options: Re
 
   const state = await readClosedState(context, event);
   const input = await replayInput(context, event, state);
-  const steps = replaySteps(context.catalogue, input, state.recorded);
-  if (steps.length === 0) {
+  const { recorded } = state;
+  const effects = replayedEffects(context.catalogue, input, recorded);
+  if (effects.length === 0) {
     throw new OnefoldError('replay_refused', `no effect subscribes to '${input.type}' of source '${input.source}'`);
   }
-  const done = steps.every(({ action }) => action === 'skip');
+  const done = effects.every((effect) => effect.recorded?.ended);
   const missingBody = done ? undefined : await findMissingBody(context, event, input, state.execution);
+  const keys = await recomputeKeys(context, recorded, input, missingBody);
+  const rekey = await rekeyings(context, recorded, keys, options.rekey === true);
+  const steps = await replaySteps(context, event.tenant, effects, keys, rekey);
   const seen: Seen = {
-    state: { ledger: state.recorded?.state ?? 'unknown', temporal: temporalState(state) },
+    state: { ledger: recorded?.state ?? 'unknown', temporal: temporalState(state) },
     steps,
   };
   if (options.dryRun) return { ...named(event, id), ...seen, outcome: 'dry_run' };
@@ -122,8 +133,8 @@ async function replay(context: OperationsContext, event: NamedEvent, options: Re
   }
   const runId = await start(context, event, state, {
     ...input,
-    effects: steps.map(({ effect }) => effect),
-    replay: { id, by, reason, at: new Date().toISOString() },
+    effects: effects.map(({ name }) => name),
+    replay: { id, by, reason, at: new Date().toISOString(), ...(rekey.length > 0 ? { rekey } : {}) },
   });
   return end(
     context,

@@ -4,7 +4,7 @@ import { deadLetterOf } from './dead-letter-of.js';
 import { type EventRun, eventRef } from './event-run.js';
 import { failedEnd } from './failed-end.js';
 import { logLine } from './log-line.js';
-import { pause } from './pause.js';
+import { nudgesOf, pause } from './pause.js';
 import { waitMs } from './pauses.js';
 import { showState } from './show-state.js';
 
@@ -26,6 +26,8 @@ export async function carryParked(run: EventRun, progress: EffectProgress): Prom
   const { planned } = progress;
   const names = { event: eventRef(run), effect: planned.effect, businessKey: planned.businessKey };
   run.phases.set(planned.effect, 'parked');
+  // A person may speak while the ledger is being written or read: that signal must not wait for the timer.
+  let seen = nudgesOf(run, planned.effect);
   if (progress.parked?.looks === 0) {
     const message = progress.reasons.at(-1)?.message ?? 'its outcome is unknown';
     const { parked } = await records.recordParked.executeWithOptions({ summary: `parked: ${planned.effect}` }, [
@@ -48,8 +50,9 @@ export async function carryParked(run: EventRun, progress: EffectProgress): Prom
     progress.nextTryAt ??= Math.min(until, Date.now() + waitMs(looks, Math.random(), firstLookMs));
     showState(run, 'parked');
     const summary = `${planned.effect}: parked, waits for: onefold resolve ${planned.effect} ${planned.indexedKey}`;
-    if (!(await pause(run, planned.effect, progress.nextTryAt, summary))) return false;
+    if (!(await pause(run, planned.effect, progress.nextTryAt, summary, seen))) return false;
     delete progress.nextTryAt;
+    seen = nudgesOf(run, planned.effect);
     const { parked } = await records.lookAtParked.executeWithOptions({ summary: `look: ${planned.effect}` }, [names]);
     if (!parked) return unparked(progress);
     progress.parked = { since, looks: looks + 1 };

@@ -39,13 +39,13 @@ const inTransaction = <Result>(work: (sql: Sql) => Promise<Result>) =>
   });
 const database = () => ({ query: harness.ledger.database.query, schema: harness.ledger.schema });
 
-function created(names: readonly string[]) {
-  const event = { ...orderPaid(), effects: names };
+function created(names: readonly string[], order?: string) {
+  const event = { ...orderPaid(order === undefined ? {} : { order }), effects: names };
   return { event, input: harness.input(event), eventKey: harness.key(event) };
 }
 type Created = ReturnType<typeof created>;
-const planned = async (...names: string[]) => {
-  const one = created(names);
+const planned = async (...names: string[]) => plan(created(names));
+const plan = async (one: Created) => {
   await planEvent({ catalogue, ledger: harness.ledger, searchAttributes: [] }, one.eventKey, one.input);
   return one;
 };
@@ -115,7 +115,7 @@ test('an abandoned event is claimed no more, and its effect claimed by another e
   await recordAbandon(argumentOf(one));
   await expect(inTransaction((sql) => claim(sql, identityOf(one)))).rejects.toMatchObject({ code: 'abandoned' });
   expect(await claims(one)).toBe(0);
-  const other = { ...(await planned('ship-order')), event: one.event };
+  const other = { ...(await plan(created(['ship-order'], one.event.id))), event: one.event };
   expect(await inTransaction((sql) => claim(sql, identityOf(other)))).toMatchObject({ path: 'claimed' });
 });
 
@@ -132,7 +132,7 @@ test('a completion that comes after an abandon is refused, and nothing of its at
   });
   attempt.catch(() => {});
   await gate.reached;
-  expect(await recordAbandon(argumentOf(one))).toEqual({ abandoned: true, ends: [] });
+  expect(await recordAbandon(argumentOf(one))).toEqual({ abandoned: true, ends: [], inDoubt: [] });
   gate.open();
   await expect(attempt).rejects.toMatchObject({ code: 'abandoned' });
   expect(await claims(one)).toBe(0);

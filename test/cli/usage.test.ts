@@ -7,7 +7,7 @@ vi.setConfig({ testTimeout: 30_000 });
 
 const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'));
 
-test.concurrent.each(['dev', 'receiver', 'worker', 'run', 'migrate', 'send', 'replay'])(
+test.concurrent.each(['dev', 'receiver', 'worker', 'run', 'migrate', 'check', 'send', 'replay'])(
   '`onefold %s --help` says what it does and how it is used',
   async (command) => {
     const { code, stdout, stderr } = await onefold([command, '--help']);

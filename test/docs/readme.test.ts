@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { afterAll, expect, test } from 'vitest';
@@ -30,13 +30,16 @@ test('every file and page that the README names is there', () => {
 
 test('every command that the README shows is one of the executable', () => {
   const commands = new Set([...readme.matchAll(/(?:npx )?onefold (\w+)/g)].map(([, command]) => command));
-  const sources = ['commands.ts', 'dev.ts', 'temporal-command.ts'].map((file) =>
-    readFileSync(join(root, 'src', 'cli', file), 'utf8'),
-  );
+  const folder = join(root, 'src', 'cli');
+  const sources = readdirSync(folder)
+    .filter((file) => file.endsWith('.ts'))
+    .map((file) => readFileSync(join(folder, file), 'utf8'));
   for (const command of commands) {
     if (command === 'is') continue;
     expect(
-      sources.some((text) => text.includes(`'${command}'`)),
+      sources.some(
+        (text) => text.includes(`new Command('${command}')`) || text.includes(`processCommand('${command}'`),
+      ),
       command,
     ).toBe(true);
   }

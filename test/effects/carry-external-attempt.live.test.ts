@@ -274,6 +274,13 @@ test('absent counts only when the earlier attempt can no longer be under way', a
   expect(new Set(calls).size).toBe(1);
 });
 
+test('once absent is believed, a proof of the attempt that follows holds for the key', async () => {
+  const recovery = reconcile(async () => 'absent', { settleAfter: '1 minute' });
+  await vanish('after_call', { recovery });
+  await attempt({ attempt: 2, recovery, perform: fail(http(404)) });
+  expect(await row()).toMatchObject({ state: 'released', in_doubt: false, generation: 2 });
+});
+
 test.each([
   ['unknown', async () => 'unknown' as const],
   ['nothing known', async () => undefined as never],

@@ -69,16 +69,22 @@ test('an abort drops the connection, and whatever the work does after it reaches
     await database.query('CREATE TABLE late (id int)');
     const stop = new AbortController();
     let late: Promise<unknown> = Promise.resolve();
+    let begin: () => void = () => {};
+    const begun = new Promise<void>((resolve) => {
+      begin = resolve;
+    });
     const work = database.transaction(
       async (tx) => {
         await tx.query('INSERT INTO late VALUES (1)');
         late = new Promise((resolve) => setTimeout(resolve, 200)).then(() => tx.query('INSERT INTO late VALUES (2)'));
         late.catch(() => {});
+        begin();
         await late;
       },
       { ...limits, signal: stop.signal },
     );
-    setTimeout(() => stop.abort(new Error('too late')), 50);
+    await begun;
+    stop.abort(new Error('too late'));
     await expect(work).rejects.toThrow('too late');
     await expect(late).rejects.toThrow();
     expect((await database.query('SELECT * FROM late')).rows).toEqual([]);

@@ -1,8 +1,12 @@
 import { expect, test } from 'vitest';
+import { perEvent } from '../../src/effects/declare-effect.js';
+import { park } from '../../src/effects/recovery.js';
 import { pgDatabase } from '../../src/ledger/pg-database.js';
 import { createOnefold } from '../../src/onefold.js';
 import { operationsContext } from '../../src/operations/context.js';
 import { connectClient } from '../../src/runtime/temporal.js';
+import { standardWebhooks } from '../../src/sources/standard-webhooks.js';
+import { types } from '../../src/sources/types.js';
 import { connectionsOf } from '../../src/worker/create-worker.js';
 
 const invalid = (message: string) =>
@@ -51,4 +55,23 @@ test('making a worker opens no ledger, neither its own nor that of its applicati
   const application = onefold();
   expect(() => application.worker({ concurrency: 200 })).not.toThrow();
   expect(operationsContext in application).toBe(true);
+});
+
+test('a worker whose grace outlasts a lease that was chosen is refused where it is made, with both numbers', () => {
+  const source = standardWebhooks('shop', {
+    secrets: 'whsec_b25lZm9sZA==',
+    events: { 'order.paid': types<unknown>() },
+  });
+  const effect = source.externalEffect('charge', {
+    on: 'order.paid',
+    businessKey: perEvent,
+    perform: async () => null,
+    recovery: park(),
+    timeout: '5 seconds',
+    lease: '20 seconds',
+  });
+  const application = createOnefold({ sources: [source], effects: [effect] });
+  const message = "worker.shutdownGraceMs: 20000 ms is not below the lease of effect 'charge', 20000 ms";
+  expect(() => application.worker({ shutdownGraceMs: 20_000 })).toThrow(invalid(message));
+  expect(() => application.worker()).not.toThrow();
 });

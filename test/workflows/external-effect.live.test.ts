@@ -82,9 +82,10 @@ test('an unknown outcome that stays unknown is left to a person when the budget 
   expect(keys).toHaveLength(1);
   await until('its entry', async () => (await parkedLetters(event)).length > 0);
   expect(await parkedLetters(event)).toEqual([{ code: 'effect_parked', parked: true, closed_by: null }]);
-  expect(
-    (await handle.describe()).typedSearchAttributes.getAll().find(({ key }) => key.name === 'OnefoldState')?.value,
-  ).toBe('parked');
+  await until('its search attribute', async () => {
+    const { typedSearchAttributes } = await handle.describe();
+    return typedSearchAttributes.getAll().find(({ key }) => key.name === 'OnefoldState')?.value === 'parked';
+  });
   await handle.terminate();
 });
 

@@ -15,6 +15,7 @@ import type { LogLine } from '../../setup/harness.js';
 export interface Stage {
   readonly client: Client;
   readonly taskQueue: string;
+  readonly databaseUrl: string;
   /** An application with these effects, as `createOnefold` makes it; its worker starts when asked. */
   deploy(effects: readonly Effect[], options?: DeployOptions): Deployed;
   sql<Row = Record<string, any>>(text: string, values?: readonly unknown[]): Promise<Row[]>;
@@ -67,6 +68,7 @@ export async function createStage(options: StageOptions = {}): Promise<Stage> {
   return {
     client,
     taskQueue,
+    databaseUrl: url,
     sql: async (text, values) => (await pool.query(text, values ? [...values] : undefined)).rows,
     async runsOf(eventKey) {
       const runs: { runId: string; startTime: Date }[] = [];
