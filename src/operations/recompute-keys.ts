@@ -6,11 +6,15 @@ import type { ReceivedEvent } from '../effects/event.js';
 import { OnefoldError } from '../errors.js';
 import { readPayload } from '../ledger/read-payload.js';
 import type { RecordedEvent } from '../ledger/read-plan.js';
+import { orAborted } from '../runtime/or-aborted.js';
 import type { ProcessEventInput } from '../workflows/contract.js';
 import type { OperationsContext } from './context.js';
 
 /** The business key that the code gives an effect by now, or the code of the error that keeps it from it. */
 export type RecomputedKey = { readonly key: string } | { readonly failed: string };
+
+/** A schema that takes longer hangs, and a command must not hang with it. */
+const schemaWithinMs = 10_000;
 
 /**
  * Computes the business keys of an event's effects that have not ended anew, from the recorded body: whether the code
@@ -36,7 +40,8 @@ export async function recomputeKeys(
   const json = await recordedText(ledger, recorded, input, missingBody);
   if (json === undefined) return failing('payload_missing');
   try {
-    const { event } = await buildEvent(source, { ...input, type: recorded.type }, json);
+    const building = buildEvent(source, { ...input, type: recorded.type }, json);
+    const { event } = await orAborted(building, AbortSignal.timeout(schemaWithinMs));
     return new Map(open.map(({ name, effect }) => [name, recompute(effect, event)]));
   } catch (error) {
     return failing(codeOf(error));
