@@ -1,4 +1,7 @@
+import type { StandardSchemaV1 } from '@standard-schema/spec';
 import type { PgTransaction } from '../ledger/pg-database.js';
+import type { Source } from '../sources/define-source.js';
+import type { EventSchemas } from '../sources/source.js';
 import type { AttemptPolicy } from '../workflows/contract.js';
 import type { ReceivedEvent } from './event.js';
 import type { Recovery } from './recovery.js';
@@ -70,8 +73,29 @@ export interface Supersede<Event = ReceivedEvent> {
   version(event: Event): number | bigint | Date;
 }
 
+/** An event that an effect takes, as the provider sends it: before the schema has judged its data. */
+export interface TakenEvent<Type extends string = string, Data = unknown> {
+  readonly type: Type;
+  readonly data: Data;
+}
+
+/** The events of some types of a source, as the provider sends them. */
+export type TakenFrom<Events extends EventSchemas, Types extends keyof Events & string> = {
+  [Type in Types]: TakenEvent<Type, StandardSchemaV1.InferInput<Events[Type]>>;
+}[Types];
+
+/** Under this key an effect carries the source that declared it; the same key in every copy of the package. */
+export const declaredBy: unique symbol = Symbol.for('onefold.declared-by');
+
+/** Where an effect comes from: what a test of it alone has to know. */
+export interface Declaration<Takes = unknown> {
+  readonly source: Source;
+  /** For the type checker alone: no effect has it. */
+  readonly takes?: Takes;
+}
+
 /** What both kinds of effects have. */
-interface DeclaredEffect {
+interface DeclaredEffect<Takes extends TakenEvent> {
   readonly name: string;
   readonly source: string;
   readonly on: readonly string[];
@@ -80,16 +104,18 @@ interface DeclaredEffect {
   readonly formerly: readonly string[];
   readonly supersede?: Supersede;
   businessKey(event: ReceivedEvent): string;
+  /** Given by `source.effect` and `source.externalEffect`. The union keeps effects of all kinds assignable to each other. */
+  readonly [declaredBy]?: Declaration<Takes> | Declaration;
 }
 
 /** A local write: its business rows lie in the ledger's own database; made by `source.effect`. */
-export interface LocalEffect extends DeclaredEffect {
+export interface LocalEffect<Takes extends TakenEvent = TakenEvent> extends DeclaredEffect<Takes> {
   readonly kind: 'local';
   commit(context: CommitContext<ReceivedEvent>): Promise<unknown>;
 }
 
 /** A call to the outside, whose outcome may stay unknown; made by `source.externalEffect`. */
-export interface ExternalEffect extends DeclaredEffect {
+export interface ExternalEffect<Takes extends TakenEvent = TakenEvent> extends DeclaredEffect<Takes> {
   readonly kind: 'external';
   /** How long a claim protects the record, in ms: longer than one attempt, or short and renewed. */
   readonly leaseMs: number;

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Webhook } from 'standardwebhooks';
+import { type RecoveryKind, typeFor } from './external-effects.js';
 import { proofSecret } from './onefold.js';
 import type { Random } from './random.js';
 
@@ -7,6 +8,8 @@ import type { Random } from './random.js';
 export interface ProofEvent {
   readonly id: string;
   readonly fulfilment: string;
+  /** The recovery of its external effect, where it has one. */
+  readonly recovery: RecoveryKind | undefined;
   /** Deliveries that the provider makes even when the first was accepted. */
   readonly repeats: number;
   accepted: number;
@@ -22,10 +25,17 @@ const answerWithinMs = 10_000;
 /**
  * Delivers as a provider does: signed anew each time, to either receiver, again until it is accepted, and then some more
  * times, as if the acceptance had been lost.
+ *
+ * @param hopeless Asked before each delivery: true where nobody is left who could accept it.
  */
-export async function deliver(event: ProofEvent, urls: readonly string[], random: Random): Promise<void> {
+export async function deliver(
+  event: ProofEvent,
+  urls: readonly string[],
+  random: Random,
+  hopeless: () => boolean,
+): Promise<void> {
   let left = event.repeats;
-  for (;;) {
+  while (!hopeless()) {
     const accepted = await deliverOnce(event, random.pick(urls));
     if (accepted) {
       if (left === 0) return;
@@ -37,7 +47,7 @@ export async function deliver(event: ProofEvent, urls: readonly string[], random
 
 /** @returns Whether it was accepted. */
 export async function deliverOnce(event: ProofEvent, url: string): Promise<boolean> {
-  const body = JSON.stringify({ type: 'order.paid', data: { fulfilment: event.fulfilment } });
+  const body = JSON.stringify({ type: typeFor(event.recovery), data: { fulfilment: event.fulfilment } });
   const now = new Date();
   try {
     const response = await fetch(url, {

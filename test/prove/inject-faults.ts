@@ -1,12 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { frozenMs } from './external-effects.js';
 import type { Random } from './random.js';
 import type { Part, Topology } from './topology.js';
 
 /** Counts of faults by what they hit. */
 export type Faults = Record<string, number>;
-
-/** A worker frozen longer than an attempt's timeout is a zombie when it wakes. */
-const frozenMs = 12_000;
 
 /**
  * Hurts one part after the other, at random moments, until told to stop: kills receivers, workers, Temporal and
@@ -45,6 +43,7 @@ export async function injectFaults(topology: Topology, random: Random, signal: A
   return faults;
 }
 
+/** Longer than an attempt's timeout and its lease: it is a zombie when it wakes. */
 async function freeze(worker: Part): Promise<void> {
   const pid = worker.pid();
   signal(pid, 'SIGSTOP');

@@ -1,12 +1,23 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createOnefold, standardWebhooks, types } from 'onefold';
+import { createOnefold, forwardsKey, park, reconcile, standardWebhooks, types } from 'onefold';
+import { askPartner, callPartner } from '../faults/support/call-partner.js';
+import {
+  bookingKey,
+  callTimeoutMs,
+  externalEffectNames,
+  frozenMs,
+  latestActMs,
+  partnersVariable,
+  type RecoveryKind,
+} from './external-effects.js';
 
 /** Signs nothing outside of a proof. */
 export const proofSecret = 'whsec_b25lZm9sZC1wcm9vZi1zZWNyZXQta2V5LTAwMDE=';
 
+const order = types<{ fulfilment: string }>();
 const shop = standardWebhooks('shop', {
   secrets: proofSecret,
-  events: { 'order.paid': types<{ fulfilment: string }>() },
+  events: { 'order.paid': order, 'order.forwardsKey': order, 'order.reconcile': order, 'order.park': order },
 });
 
 /**
@@ -14,7 +25,7 @@ const shop = standardWebhooks('shop', {
  * for a kill on both sides of the insert, and some attempts fail by themselves.
  */
 const ship = shop.effect('ship', {
-  on: 'order.paid',
+  on: ['order.paid', 'order.forwardsKey', 'order.reconcile', 'order.park'],
   businessKey: (event) => `shipment:${event.data.fulfilment}`,
   timeout: '10 seconds',
   retry: { initialInterval: 200, maximumInterval: '2 seconds', maximumAttempts: 1000 },
@@ -31,4 +42,41 @@ const ship = shop.effect('ship', {
   },
 });
 
-export const onefold = createOnefold({ sources: [shop], effects: [ship], taskQueue: 'proof' });
+const partners = JSON.parse(process.env[partnersVariable] ?? '{}') as Record<RecoveryKind, string>;
+
+const booking = {
+  businessKey: (event: { data: { fulfilment: string } }) => bookingKey(event.data.fulfilment),
+  timeout: callTimeoutMs,
+  heartbeat: '1 second',
+  retry: { initialInterval: 200, maximumInterval: '2 seconds', maximumAttempts: 1000 },
+};
+
+/** Its partner dedupes on the key. */
+const bookByKey = shop.externalEffect(externalEffectNames.forwardsKey, {
+  ...booking,
+  on: 'order.forwardsKey',
+  recovery: forwardsKey({ validFor: '1 hour' }),
+  perform: (call) => callPartner(partners.forwardsKey, call),
+});
+
+/** Its partner acts on every call, so only the answer of `reconcile` keeps a second one from being made. */
+const bookAndAsk = shop.externalEffect(externalEffectNames.reconcile, {
+  ...booking,
+  on: 'order.reconcile',
+  recovery: reconcile((call) => askPartner(partners.reconcile, call), { settleAfter: frozenMs + latestActMs }),
+  perform: (call) => callPartner(partners.reconcile, call),
+});
+
+/** Its partner acts on every call too, and cannot be asked by a program. */
+const bookOrPark = shop.externalEffect(externalEffectNames.park, {
+  ...booking,
+  on: 'order.park',
+  recovery: park(),
+  perform: (call) => callPartner(partners.park, call),
+});
+
+export const onefold = createOnefold({
+  sources: [shop],
+  effects: [ship, bookByKey, bookAndAsk, bookOrPark],
+  taskQueue: 'proof',
+});

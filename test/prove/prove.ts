@@ -4,23 +4,35 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import pg from 'pg';
 import { deliver, deliverOnce, type ProofEvent } from './deliver.js';
+import { partnersVariable, type RecoveryKind, recoveries } from './external-effects.js';
 import { type Faults, injectFaults } from './inject-faults.js';
+import { type ExternalVerdict, judgeExternal } from './judge-external.js';
+import { misbehave, startPartners } from './partners.js';
 import { seededRandom } from './random.js';
+import { openResolver, type Resolver } from './resolve-parked.js';
 import { startTopology, type Topology } from './topology.js';
 
 const usage = `npm run prove -- [--seed N] [--events N] [--concurrency N]
 
 Sends events with duplicates through two receivers and two workers while receivers, workers, Temporal and PostgreSQL are
-killed at random moments, then counts. Every event that was accepted must have its effect exactly once.
+killed at random moments, then counts. Every event has a local effect, and half of them one that calls a partner, who drops
+connections, hangs and answers wrongly. Every event that was accepted must have its effects exactly once.
 Exit code: 0 proven, 1 not proven, 2 wrong usage.`;
 
 /** Events that share a fulfilment with the one before: two events, one business identity. */
 const sharedKeyPart = 0.1;
 
-/** After the last fault everything must come to rest by itself within this time. */
-const restWithinMs = 180_000;
+/** So many events have an external effect beside the local one. */
+const externalPart = 0.5;
+
+/**
+ * After the last fault everything must come to rest by itself within this time: the backlog that was accepted during the
+ * faults, the waits for partners, and the person who resolves what is parked. Against hanging only.
+ */
+const restWithinMs = 600_000;
 
 interface Verdict {
+  /** Of the local effect. */
   readonly lost: number;
   readonly double: number;
   readonly open: number;
@@ -60,10 +72,13 @@ async function main(): Promise<number> {
   const { seed, events: total, concurrency } = readArguments();
   const random = seededRandom(seed);
   const progress = (line: string): void => void process.stderr.write(`[prove] ${line}\n`);
-  const topology = await startTopology(progress);
+  const partners = await startPartners();
+  const urls = Object.fromEntries(recoveries.map((kind) => [kind, partners[kind].url]));
+  const topology = await startTopology(progress, { [partnersVariable]: JSON.stringify(urls) });
   const began = Date.now();
   try {
     const events = makeEvents(total, random);
+    const misbehaved = misbehave(partners, events, random);
     const stopFaults = new AbortController();
     const faulting = injectFaults(topology, random, stopFaults.signal);
     faulting.catch(() => {});
@@ -71,20 +86,36 @@ async function main(): Promise<number> {
     stopFaults.abort();
     const faults = await faulting;
     progress('the last event was accepted and every part is back; waiting for rest');
-    const rested = await waitForRest(topology, restWithinMs, progress);
+    const resolver = await openResolver(topology, partners);
+    const rested = await waitForRest(topology, restWithinMs, progress, resolver).finally(() => resolver.close());
     // Everything once more: a redelivery of what is done must run nothing.
     for (const event of events) {
       if (random.next() < 0.25) await deliverOnce(event, random.pick(topology.receivers).url);
     }
     await waitForRest(topology, 30_000, progress);
     const verdict = await judge(topology, events);
-    report({ seed, total, events, faults, verdict, rested, seconds: (Date.now() - began) / 1000 });
-    return rested && Object.values(verdict).every((count) => count === 0) ? 0 : 1;
+    const external = judgeExternal(partners, events);
+    const proven = rested && isClean(verdict) && Object.values(external).every(isProven);
+    report({
+      ...{ seed, total, events, faults, misbehaved, verdict, external, rested, proven },
+      resolved: resolver.resolved(),
+      seconds: (Date.now() - began) / 1000,
+    });
+    return proven ? 0 : 1;
   } finally {
     for (const name of topology.crashed)
       progress(`${name} ended by itself; its log:\n${tailOf(topology.folder, name)}`);
     await topology.stop();
+    for (const kind of recoveries) await partners[kind].close();
   }
+}
+
+function isClean(verdict: Verdict): boolean {
+  return Object.values(verdict).every((count) => count === 0);
+}
+
+function isProven({ lost, double, stray }: ExternalVerdict): boolean {
+  return lost + double + stray === 0;
 }
 
 function tailOf(folder: string, name: string): string {
@@ -100,6 +131,7 @@ function makeEvents(total: number, random: ReturnType<typeof seededRandom>): Pro
     events.push({
       id: `evt_${number}`,
       fulfilment: shared ? before.fulfilment : `f_${number}`,
+      recovery: shared ? before.recovery : random.next() < externalPart ? random.pick(recoveries) : undefined,
       repeats: random.pick([0, 0, 1, 1, 2, 5]),
       accepted: 0,
       refused: 0,
@@ -120,7 +152,7 @@ async function sendAll(
   let next = 0;
   const provider = async (): Promise<void> => {
     for (let event = events[next++]; event; event = events[next++]) {
-      await deliver(event, urls, random);
+      await deliver(event, urls, random, () => topology.crashed.length > 0);
       if (next % 100 === 0) progress(`${next} of ${events.length} events`);
     }
   };
@@ -139,10 +171,16 @@ async function withDatabase<Value>(topology: Topology, work: (client: pg.Client)
 }
 
 /** @returns Whether no event was left open. */
-async function waitForRest(topology: Topology, withinMs: number, progress: (line: string) => void): Promise<boolean> {
+async function waitForRest(
+  topology: Topology,
+  withinMs: number,
+  progress: (line: string) => void,
+  resolver?: Resolver,
+): Promise<boolean> {
   const until = Date.now() + withinMs;
   let open = -1;
   while (Date.now() < until) {
+    await resolver?.resolveParked();
     open = await openWorkflows(topology);
     if (open === 0) return true;
     await sleep(1000);
@@ -194,8 +232,12 @@ function report(run: {
   readonly total: number;
   readonly events: readonly ProofEvent[];
   readonly faults: Faults;
+  readonly misbehaved: Record<string, number>;
   readonly verdict: Verdict;
+  readonly external: Readonly<Record<RecoveryKind, ExternalVerdict>>;
+  readonly resolved: Record<string, number>;
   readonly rested: boolean;
+  readonly proven: boolean;
   readonly seconds: number;
 }): void {
   const paths: Record<string, number> = {};
@@ -210,17 +252,23 @@ function report(run: {
       .sort(([left], [right]) => left.localeCompare(right))
       .map(([name, count]) => `${name} ${count}`)
       .join(', ');
-  const proven = run.rested && Object.values(verdict).every((count) => count === 0);
   process.stdout.write(
     [
       `seed         ${run.seed}`,
       `faults       ${sum(run.faults)}: ${list(run.faults)}`,
+      `partners     misbehave in ${sum(run.misbehaved)} calls: ${list(run.misbehaved)}`,
       `events       ${run.total}, with ${new Set(run.events.map(({ fulfilment }) => fulfilment)).size} business identities`,
       `deliveries   ${sum(paths)}: ${list(paths)}`,
       `effects lost ${verdict.lost}, double ${verdict.double}, stray ${verdict.stray}`,
+      ...recoveries.map((kind) => {
+        const { identities, calls, lost, double, stray } = run.external[kind];
+        const name = `external     ${kind}: lost ${lost}, double ${double}, stray ${stray}`;
+        return `${name}, of ${identities} business identities in ${calls} calls`;
+      }),
+      `parked       resolved ${sum(run.resolved)}: ${list(run.resolved)}`,
       `left behind  events not done ${verdict.open}, dead letters ${verdict.deadLetters}, workflows at rest: ${run.rested ? 'yes' : 'no'}, processes that ended by themselves ${verdict.crashed}`,
       `time         ${run.seconds.toFixed(0)} s`,
-      `verdict      ${proven ? 'PROVEN: every accepted event has its effect exactly once' : 'NOT PROVEN'}`,
+      `verdict      ${run.proven ? 'PROVEN: every accepted event has its effects exactly once' : 'NOT PROVEN'}`,
       '',
     ].join('\n'),
   );

@@ -42,7 +42,11 @@ const config = fileURLToPath(new URL('./onefold.ts', import.meta.url));
 /** Long enough for a loaded machine; a part that is not back by then is broken. */
 const backWithinMs = 60_000;
 
-export async function startTopology(progress: (line: string) => void): Promise<Topology> {
+/** @param settings Environment variables for the receivers and workers. */
+export async function startTopology(
+  progress: (line: string) => void,
+  settings: Readonly<Record<string, string>>,
+): Promise<Topology> {
   const crashed: string[] = [];
   const folder = await mkdtemp(join(tmpdir(), 'onefold-proof-'));
   // As root, PostgreSQL runs as another user, who must get through.
@@ -64,6 +68,7 @@ export async function startTopology(progress: (line: string) => void): Promise<T
 
   const environment = {
     ...process.env,
+    ...settings,
     DATABASE_URL: databaseUrl,
     TEMPORAL_ADDRESS: temporalAddress,
     ONEFOLD_LOG_LEVEL: 'warn',

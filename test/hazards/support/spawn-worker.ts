@@ -2,6 +2,7 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import type { CrashPoint } from './crashing-shop.js';
+import { until } from './until.js';
 
 /** What a worker process is told. */
 export interface WorkerProcessSettings {
@@ -16,6 +17,8 @@ export interface WorkerProcess {
   readonly pid: number;
   /** Resolves with the signal that ended it, if one did. */
   readonly exited: Promise<NodeJS.Signals | null>;
+  /** Resolves when it has told its parent so. */
+  says(word: string): Promise<void>;
   kill(signal: NodeJS.Signals): void;
 }
 
@@ -28,8 +31,13 @@ process.on('exit', () => {
 });
 
 /** Starts a worker process; resolves when it takes work. The signal kills it. */
-export async function spawnWorker(settings: WorkerProcessSettings, signal?: AbortSignal): Promise<WorkerProcess> {
-  const child = fork(script, {
+export function spawnWorker(settings: WorkerProcessSettings, signal?: AbortSignal): Promise<WorkerProcess> {
+  return forkWorker(script, settings, signal);
+}
+
+/** Runs a script that makes a worker of its settings and says when it takes work; resolves then. The signal kills it. */
+export async function forkWorker(path: string, settings: object, signal?: AbortSignal): Promise<WorkerProcess> {
+  const child = fork(path, {
     execArgv: ['--import', 'tsx'],
     env: { ...process.env, ONEFOLD_TEST_WORKER: JSON.stringify(settings) },
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
@@ -40,11 +48,18 @@ export async function spawnWorker(settings: WorkerProcessSettings, signal?: Abor
     living.delete(child);
     return signal as NodeJS.Signals | null;
   });
+  const said = new Set<unknown>();
+  child.on('message', (word) => said.add(word));
   await Promise.race([
     once(child, 'message'),
     exited.then((signal) => Promise.reject(new Error(`the worker process ended before it was ready: ${signal}`))),
   ]);
-  return { pid: child.pid as number, exited, kill: (signal) => void child.kill(signal) };
+  return {
+    pid: child.pid as number,
+    exited,
+    says: async (word) => void (await until(`the worker process to say '${word}'`, () => said.has(word))),
+    kill: (signal) => void child.kill(signal),
+  };
 }
 
 /** Starts worker processes one after the other, whenever the last one has died, until stopped. */

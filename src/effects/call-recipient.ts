@@ -1,0 +1,58 @@
+import { atStep } from './at-step.js';
+import { classifyFailure } from './classify-failure.js';
+import { completeHeld, endSuperseded, leaveInDoubt, releaseHeld, stoppedDetail, unknownOutcome } from './end-held.js';
+import type { ReceivedEvent } from './event.js';
+import type { AttemptInLedger, ExternalAttemptEnd } from './external-attempt.js';
+import { confirmHeld, type Held, overdue, runUnderLease } from './held-attempt.js';
+import { provesNothingDone, settlesKey } from './proves-nothing-done.js';
+import type { Called } from './run-called.js';
+
+/**
+ * Calls the recipient and writes down what that came to. Deadline and fence are looked at right before the call, since the
+ * process may have stood still since the claim.
+ */
+export async function callRecipient(
+  run: AttemptInLedger,
+  held: Held,
+  event: ReceivedEvent,
+): Promise<ExternalAttemptEnd> {
+  const { effect, attempt, businessKey, nonRetryable } = run.attempt;
+  const { idempotencyKey } = held;
+  await atStep(run.attempt, 'before_call');
+  const confirmedAt = await confirmHeld(run, held);
+  if (confirmedAt === undefined) return endSuperseded(run, held, 'not_done');
+  const stop = overdue(run);
+  if (stop !== undefined) {
+    const detail = classifyFailure(stop, nonRetryable);
+    // Nothing was sent by this attempt: a fresh claim is free again, a doubtful one as doubtful as before.
+    if (held.inDoubt) return leaveInDoubt(run, held, { kind: 'threw', thrown: stop }, detail, false);
+    return releaseHeld(run, held, { detail, thrown: stop }, false);
+  }
+  const called = await runUnderLease(run, held, { acting: true, confirmedAt }, (signal) =>
+    effect.perform({ event, businessKey, idempotencyKey, attempt, signal }),
+  );
+  await atStep(run.attempt, 'after_call');
+  if (called.kind === 'returned') return completeHeld(run, held, event, called.value);
+  return judgeFailure(run, held, called);
+}
+
+/** Says what a call that did not return means, and writes it down. */
+async function judgeFailure(
+  run: AttemptInLedger,
+  held: Held,
+  called: Exclude<Called<unknown>, { kind: 'returned' }>,
+): Promise<ExternalAttemptEnd> {
+  const { effect, nonRetryable, signal } = run.attempt;
+  if (called.kind === 'given_up') return leaveInDoubt(run, held, called, stoppedDetail(run), true);
+  const { thrown } = called;
+  const detail = classifyFailure(thrown, nonRetryable);
+  if (provesNothingDone(thrown, effect.provesNothingDone)) {
+    // A refused connection says nothing about an earlier attempt that got through.
+    if (!held.inDoubt || settlesKey(thrown)) return releaseHeld(run, held, { detail, thrown }, true);
+    return leaveInDoubt(run, held, called, { ...detail, outcomeUnknown: true }, true);
+  }
+  if (signal.aborted) return leaveInDoubt(run, held, called, stoppedDetail(run), true);
+  const { code, message } = detail;
+  const named = code === 'effect_threw' || code === 'outcome_unknown' ? message : `${code}: ${message}`;
+  return leaveInDoubt(run, held, called, { ...detail, ...unknownOutcome(named), permanent: detail.permanent }, true);
+}

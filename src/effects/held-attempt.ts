@@ -1,0 +1,81 @@
+import { OnefoldError } from '../errors.js';
+import type { HeldClaim } from '../ledger/held-claim.js';
+import { renewLease } from '../ledger/renew-lease.js';
+import { leaseMsOf } from './claim-for-attempt.js';
+import type { AttemptInLedger } from './external-attempt.js';
+import { keepLease } from './keep-lease.js';
+import { type Called, runCalled } from './run-called.js';
+
+/** A claim under which an attempt may act, or ask. */
+export interface Held {
+  readonly claim: HeldClaim;
+  readonly fence: number;
+  readonly idempotencyKey: string;
+  /**
+   * When the claim was asked for, Unix ms. Its lease runs from when the database took it, not from when the answer was
+   * read: a process that stood still in between has a claim that looks fresh and is over.
+   */
+  readonly confirmedAt: number;
+  /** An earlier attempt's outcome is unknown. */
+  readonly inDoubt: boolean;
+  /** The event that the effect stands for in the ledger: of the earlier attempt, where it is in doubt. */
+  readonly standsFor: { readonly eventKey: string; readonly event: string; readonly sameData: boolean };
+  readonly equalTo: string | undefined;
+}
+
+/** A claim that was asked for so long ago at most needs no second question right before the call. */
+const freshClaimMs = 1000;
+
+/** As part of its lease, so that also the shortest one has most of its time left. */
+const freshPart = 1 / 3;
+
+/**
+ * Makes sure, right before the call, that the claim is still ours, and says in the ledger that a request may be under way
+ * from now on. The answer to a fresh claim has just said both. An answer that came late is asked for again, as long as the
+ * attempt has time.
+ *
+ * @returns When the question was asked to which the answer is yes, Unix ms; undefined where the claim was taken.
+ */
+export async function confirmHeld(run: AttemptInLedger, held: Held): Promise<number | undefined> {
+  const { database, schema } = run.ledger;
+  const leaseMs = leaseMsOf(run.attempt);
+  const freshMs = Math.min(freshClaimMs, leaseMs * freshPart);
+  if (!held.inDoubt && Date.now() - held.confirmedAt < freshMs) return held.confirmedAt;
+  for (;;) {
+    const askedAt = Date.now();
+    if (!(await renewLease(database.query, schema, held.claim, { leaseMs, acting: true }))) return undefined;
+    if (Date.now() - askedAt < freshMs || overdue(run) !== undefined) return askedAt;
+  }
+}
+
+/** The error of an attempt whose time is over, by the clock: its timer may not have had its turn since the process slept. */
+export function overdue({ attempt }: AttemptInLedger): unknown {
+  if (attempt.signal.aborted) return attempt.signal.reason;
+  const { startedAt, timeoutMs } = attempt;
+  return Date.now() - startedAt < timeoutMs
+    ? undefined
+    : new OnefoldError('attempt_timed_out', `the attempt exceeded its timeout of ${timeoutMs} ms before it acted`);
+}
+
+/**
+ * Runs the user's code under a lease that is kept up while it runs.
+ *
+ * @param acting The code may act; otherwise it only asks.
+ * @param confirmedAt When the claim was last known to be ours, Unix ms.
+ */
+export async function runUnderLease<Result>(
+  run: AttemptInLedger,
+  held: Held,
+  { acting, confirmedAt }: { readonly acting: boolean; readonly confirmedAt: number },
+  code: (signal: AbortSignal) => Promise<Result>,
+): Promise<Called<Result>> {
+  const { effect, signal } = run.attempt;
+  const leaseMs = leaseMsOf(run.attempt);
+  const lease = keepLease(run.ledger, held.claim, { leaseMs, heartbeatMs: effect.heartbeatMs, acting, confirmedAt });
+  const both = AbortSignal.any([signal, lease.signal]);
+  try {
+    return await runCalled(() => code(both), both);
+  } finally {
+    lease.stop();
+  }
+}
