@@ -95,6 +95,10 @@ function attemptTeller(deps: ActivityDependencies, argument: AttemptEffectArgume
         equalVersions.inc({ effect });
         deps.log.warn({ ...named, equalTo, code: 'equal_version' }, 'effect.equal_version');
       }
+      if (end.code !== undefined) {
+        unknownOutcomes.inc({ effect });
+        deps.log.warn({ ...named, outcome, doneBy, code: end.code }, 'effect.outcome_unknown');
+      }
       deps.log.info({ ...named, outcome, doneBy, ms: Date.now() - began }, 'effect.done');
     },
     parked(fence: number): void {

@@ -21,7 +21,16 @@ export async function answerRefused(
       return { kind: 'parked', fence: claim.fence, message: parkedMessage(claim.event, 'its outcome is unknown') };
     case 'stale':
       await endForEvent(run, { effect: ledgerName(run.attempt.effect), outcome: 'stale' });
-      return { kind: 'ended', outcome: 'stale', fence: 0, doneBy: claim.by };
+      return {
+        kind: 'ended',
+        outcome: 'stale',
+        fence: 0,
+        doneBy: claim.by,
+        // Which of the two the recipient has carried out last, nobody knows: someone should look.
+        ...(claim.inDoubt
+          ? { code: 'outcome_unknown', message: 'an earlier attempt at this older state may have taken hold' }
+          : {}),
+      };
     case 'done': {
       // Our own event did it when the answer of an earlier attempt was lost: that is done, not somebody else's work.
       const own = claim.eventKey === run.attempt.eventKey;

@@ -1,6 +1,14 @@
 import { atStep } from './at-step.js';
 import { classifyFailure } from './classify-failure.js';
-import { completeHeld, endSuperseded, leaveInDoubt, releaseHeld, stoppedDetail, unknownOutcome } from './end-held.js';
+import {
+  completeHeld,
+  endSuperseded,
+  giveBackHeld,
+  leaveInDoubt,
+  releaseHeld,
+  stoppedDetail,
+  unknownOutcome,
+} from './end-held.js';
 import type { ReceivedEvent } from './event.js';
 import type { AttemptInLedger, ExternalAttemptEnd } from './external-attempt.js';
 import { confirmHeld, type Held, overdue, runUnderLease } from './held-attempt.js';
@@ -16,18 +24,13 @@ export async function callRecipient(
   held: Held,
   event: ReceivedEvent,
 ): Promise<ExternalAttemptEnd> {
-  const { effect, attempt, businessKey, nonRetryable } = run.attempt;
+  const { effect, attempt, businessKey } = run.attempt;
   const { idempotencyKey } = held;
   await atStep(run.attempt, 'before_call');
   const confirmedAt = await confirmHeld(run, held);
   if (confirmedAt === undefined) return endSuperseded(run, held, 'not_done');
   const stop = overdue(run);
-  if (stop !== undefined) {
-    const detail = classifyFailure(stop, nonRetryable);
-    // Nothing was sent by this attempt: a fresh claim is free again, a doubtful one as doubtful as before.
-    if (held.inDoubt) return leaveInDoubt(run, held, { kind: 'threw', thrown: stop }, detail, false);
-    return releaseHeld(run, held, { detail, thrown: stop }, false);
-  }
+  if (stop !== undefined) return giveBackHeld(run, held, stop);
   const called = await runUnderLease(run, held, { acting: true, confirmedAt }, (signal) =>
     effect.perform({ event, businessKey, idempotencyKey, attempt, signal }),
   );
@@ -48,7 +51,7 @@ async function judgeFailure(
   const detail = classifyFailure(thrown, nonRetryable);
   if (provesNothingDone(thrown, effect.provesNothingDone)) {
     // A refused connection says nothing about an earlier attempt that got through.
-    if (!held.inDoubt || settlesKey(thrown)) return releaseHeld(run, held, { detail, thrown }, true);
+    if (!held.inDoubt || settlesKey(thrown)) return releaseHeld(run, held, { detail, thrown });
     return leaveInDoubt(run, held, called, { ...detail, outcomeUnknown: true }, true);
   }
   if (signal.aborted) return leaveInDoubt(run, held, called, stoppedDetail(run), true);

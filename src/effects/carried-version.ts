@@ -10,8 +10,14 @@ import type { ReceivedEvent } from './event.js';
 export class OlderState extends Error {
   override readonly name = 'OlderState';
 
-  /** @param by `source/event-id` of the event with the newer state. */
-  constructor(readonly by: string) {
+  /**
+   * @param by `source/event-id` of the event with the newer state.
+   * @param inDoubt An attempt at the older one may have taken hold.
+   */
+  constructor(
+    readonly by: string,
+    readonly inDoubt = false,
+  ) {
     super(`a newer state was begun by ${by}`);
   }
 }

@@ -1,10 +1,14 @@
 import { displayEvent } from '../identity/event-identity.js';
 import type { TakenClaim } from '../ledger/claim-external.js';
+import { orAborted } from '../runtime/or-aborted.js';
 import { answerRefused } from './answer-refused.js';
 import { atStep } from './at-step.js';
 import { callRecipient } from './call-recipient.js';
 import { claimForAttempt } from './claim-for-attempt.js';
-import { completeHeld } from './end-held.js';
+import { parseResult } from './encode-result.js';
+import { completeHeld, giveBackHeld } from './end-held.js';
+import { OutcomeUnknownError } from './errors.js';
+import type { ReceivedEvent } from './event.js';
 import type { AttemptInLedger, ExternalAttemptEnd } from './external-attempt.js';
 import { type Held, overdue } from './held-attempt.js';
 import { recoverAttempt } from './recover-attempt.js';
@@ -37,7 +41,7 @@ async function carryClaimed(
   claim: TakenClaim & { readonly equalTo?: string },
   confirmedAt: number,
 ): Promise<ExternalAttemptEnd> {
-  const { event, eventKey, readEvent, onNotice } = run.attempt;
+  const { event, eventKey, onNotice } = run.attempt;
   const standsFor = claim.path === 'claimed' ? { eventKey, event: displayEvent(event), sameData: true } : claim;
   const held: Held = {
     claim: claim.held,
@@ -49,9 +53,25 @@ async function carryClaimed(
     equalTo: claim.equalTo,
   };
   if (claim.path === 'claimed') return callRecipient(run, held, event);
-  // The earlier attempt's request was made of its own event's data, and the recipient may hold that under the key.
-  const recorded = standsFor.eventKey === eventKey ? event : ((await readEvent(standsFor.eventKey)) ?? event);
+  let recorded: ReceivedEvent;
+  try {
+    recorded = standsFor.eventKey === eventKey ? event : await readOther(run, standsFor);
+  } catch (error) {
+    return giveBackHeld(run, held, error);
+  }
   if (claim.path === 'in_doubt') return recoverAttempt(run, held, recorded, claim);
   onNotice?.({ kind: 'recovering', recovery: 'commit', event: standsFor.event });
-  return completeHeld(run, held, recorded, JSON.parse(claim.result), claim.result);
+  return completeHeld(run, held, recorded, parseResult(claim.result), claim.result);
+}
+
+/**
+ * The event whose attempt is taken over: its request was made of its own data, and the recipient may hold that under the key.
+ */
+async function readOther({ attempt }: AttemptInLedger, other: Held['standsFor']): Promise<ReceivedEvent> {
+  const found = await orAborted(attempt.readEvent(other.eventKey), attempt.signal);
+  if (found) return found;
+  if (other.sameData) return attempt.event;
+  throw new OutcomeUnknownError(
+    `an attempt for ${other.event} cannot be taken over: the ledger has no body of it that fits its schema, and this event has other data`,
+  );
 }

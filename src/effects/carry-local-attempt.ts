@@ -112,7 +112,7 @@ async function carryInTransaction(ledger: Ledger<RegisteredTx>, attempt: LocalAt
     await completeEffect(sql, ledger.schema, {
       ...identity,
       owner: attempt.owner,
-      fence: claim.fence,
+      fences: claim.fences,
       transaction: claim.transaction,
       result,
     });

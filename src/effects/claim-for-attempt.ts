@@ -11,6 +11,7 @@ import { judgeVersion, leasedSibling } from '../ledger/judge-version.js';
 import { carriedVersion, OlderState } from './carried-version.js';
 import { ledgerName, ledgerNames } from './catalogue.js';
 import type { AttemptInLedger } from './external-attempt.js';
+import { giveBack } from './give-back.js';
 import { idempotencyKeyBase } from './idempotency-key.js';
 import { leaseMarginMs } from './lease.js';
 
@@ -25,7 +26,7 @@ export type AttemptClaim =
   | (TakenClaim & { readonly equalTo?: string })
   | RefusedClaim
   /** A newer state of the lineage was begun. */
-  | { readonly path: 'stale'; readonly by: string };
+  | { readonly path: 'stale'; readonly by: string; readonly inDoubt: boolean };
 
 /** Thrown inside the transaction to roll it back. */
 class Refused extends Error {
@@ -40,6 +41,14 @@ class Refused extends Error {
  */
 export function leaseMsOf({ effect, timeoutMs }: AttemptInLedger['attempt']): number {
   return effect.heartbeatMs === undefined ? Math.max(effect.leaseMs, timeoutMs + leaseMarginMs) : effect.leaseMs;
+}
+
+/**
+ * Gives back what a claim may have taken although its answer was lost: a call that was never made must not be taken for
+ * one whose outcome is unknown. Where PostgreSQL stays away, the lease runs out instead.
+ */
+async function undoUnanswered(run: AttemptInLedger): Promise<void> {
+  await giveBack(run).catch(() => {});
 }
 
 /**
@@ -64,6 +73,7 @@ export async function claimForAttempt({ ledger, attempt }: AttemptInLedger): Pro
     leaseMs: leaseMsOf(attempt),
     keyBase: idempotencyKeyBase(identity),
     lineage: version?.lineage,
+    forwardsKey: effect.recovery.kind === 'forwardsKey',
   };
   const claimWithin = async (sql: Sql): Promise<AttemptClaim> => {
     const claim = await claimExternal(sql, schema, request);
@@ -71,7 +81,7 @@ export async function claimForAttempt({ ledger, attempt }: AttemptInLedger): Pro
     if (!claim) throw new Refused(undefined);
     if (!version || claim.path === 'performed') return claim;
     const { verdict, by } = await judgeVersion(sql, schema, version);
-    if (verdict === 'older') throw new OlderState(by);
+    if (verdict === 'older') throw new OlderState(by, claim.path === 'in_doubt');
     const sibling = await leasedSibling(sql, schema, { ...version, names, businessKey });
     if (sibling) throw new Refused({ path: 'held', ...sibling });
     return verdict === 'equal' ? { ...claim, equalTo: by } : claim;
@@ -90,8 +100,11 @@ export async function claimForAttempt({ ledger, attempt }: AttemptInLedger): Pro
         });
       }
     } catch (error) {
-      if (error instanceof OlderState) return { path: 'stale', by: error.by };
-      if (!(error instanceof Refused)) throw error;
+      if (error instanceof OlderState) return { path: 'stale', by: error.by, inDoubt: error.inDoubt };
+      if (!(error instanceof Refused)) {
+        await undoUnanswered({ ledger, attempt });
+        throw error;
+      }
       if (error.refusal) return error.refusal;
     }
     const refusal = await readRefusal(database.query, schema, request);

@@ -1,7 +1,7 @@
 import { completeExternal } from '../ledger/complete-effect.js';
 import { keepPerformed, leaveUnknown } from '../ledger/end-attempt.js';
 import type { HeldClaim } from '../ledger/held-claim.js';
-import { readHeldEnd } from '../ledger/read-held-end.js';
+import { isLeftAs } from '../ledger/is-left-as.js';
 import type { FailureDetail } from '../workflows/contract.js';
 import { atStep } from './at-step.js';
 import { AttemptVanished } from './attempt-steps.js';
@@ -9,7 +9,7 @@ import { classifyFailure } from './classify-failure.js';
 import { encodeResult } from './encode-result.js';
 import type { ReceivedEvent } from './event.js';
 import type { AttemptInLedger, ExternalAttempt } from './external-attempt.js';
-import { insist } from './insist.js';
+import { insist, insistOn } from './insist.js';
 
 /** A call that was made, or found to have been made. */
 export interface MadeCall {
@@ -43,6 +43,9 @@ export function writeUntil({ startedAt, timeoutMs }: ExternalAttempt): number {
   return Math.min(startedAt + timeoutMs + writeDownMs, Date.now() + longestWriteMs);
 }
 
+/** Rows of one's own take less; an effect whose calls take hours must not hold a connection as long. */
+const longestCommitMs = 60_000;
+
 /** However late the call returned, so much is left for writing it down. */
 const leastCommitMs = 1000;
 
@@ -67,8 +70,10 @@ export async function completeCall(run: AttemptInLedger, made: MadeCall): Promis
     json = made.json ?? encodeResult(made.value);
   } catch (error) {
     // The call was made, and its result cannot be kept: after a mended `perform`, the recovery finds it out again.
-    const left = await insist(writeUntil(attempt), () =>
-      leaveUnknown(query, ledger.schema, made.claim, { acted: true, stillRunningMs: 0 }),
+    const left = await insistOn(
+      writeUntil(attempt),
+      () => leaveUnknown(query, ledger.schema, made.claim, { acted: true, stillRunningMs: 0 }),
+      () => isLeftAs(query, ledger.schema, made.claim, 'unknown'),
     );
     return left ? failed(error, { outcomeUnknown: true }) : { kind: 'superseded' };
   }
@@ -80,11 +85,12 @@ export async function completeCall(run: AttemptInLedger, made: MadeCall): Promis
     if (error instanceof ClaimLost) return { kind: 'superseded' };
     const until = writeUntil(attempt);
     // Waits for a completion that is just committing, and then finds nothing of its own to change.
-    if (await insist(until, () => keepPerformed(query, ledger.schema, made.claim, json))) {
+    const keep = () => keepPerformed(query, ledger.schema, made.claim, json);
+    if (await insistOn(until, keep, () => isLeftAs(query, ledger.schema, made.claim, 'performed'))) {
       const { message } = classifyFailure(error, attempt.nonRetryable);
       return failed(error, { message: `the call is made, and its commit failed: ${message}` });
     }
-    const done = await insist(until, () => readHeldEnd(query, ledger.schema, made.claim));
+    const done = await insist(until, () => isLeftAs(query, ledger.schema, made.claim, 'done'));
     if (!done) return { kind: 'superseded' };
   }
   await atStep(attempt, 'after_completion');
@@ -94,7 +100,8 @@ export async function completeCall(run: AttemptInLedger, made: MadeCall): Promis
 async function writeCompletion(run: AttemptInLedger, made: MadeCall, json: string): Promise<void> {
   const { ledger, attempt } = run;
   const { effect, businessKey, eventKey } = attempt;
-  const limitMs = Math.max(leastCommitMs, attempt.startedAt + attempt.timeoutMs + writeDownMs - Date.now());
+  const leftMs = attempt.startedAt + attempt.timeoutMs + writeDownMs - Date.now();
+  const limitMs = Math.min(longestCommitMs, Math.max(leastCommitMs, leftMs));
   // Not the attempt's own signal: what was done is written down, whoever wants the attempt to stop.
   const signal = AbortSignal.timeout(limitMs);
   const { claim, event, value, outcome } = made;

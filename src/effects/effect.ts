@@ -59,8 +59,8 @@ export interface PerformContext<Event> {
 /** What the `commit` of an external effect is called with. */
 export interface ExternalCommitContext<Event, Result> extends CommitContext<Event> {
   /**
-   * What `perform` returned, or what the recovery found. After a crash between the call and its completion it is read back
-   * from its JSON, so that a `bigint` within it is a number then.
+   * What `perform` returned, or what the recovery found. Where an earlier commit failed it is read back from its JSON: every
+   * digit is kept, and a `bigint` that a number holds exactly is a number then.
    */
   readonly result: Result;
 }

@@ -1,4 +1,4 @@
-import { stringify } from 'lossless-json';
+import { isInteger, isSafeNumber, parse, stringify } from 'lossless-json';
 import { OnefoldError } from '../errors.js';
 
 /** Results are answers to duplicates, not storage. */
@@ -28,6 +28,11 @@ export function encodeResult(value: unknown): string {
     );
   }
   return json;
+}
+
+/** Reads a stored result back: a whole number beyond what a double holds exactly is a `bigint`, as it was given. */
+export function parseResult(json: string): unknown {
+  return parse(json, undefined, (text) => (isInteger(text) && !isSafeNumber(text) ? BigInt(text) : Number(text)));
 }
 
 function assertJson(value: unknown, place: string, depth: number): void {

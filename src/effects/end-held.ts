@@ -1,5 +1,6 @@
 import { OnefoldError } from '../errors.js';
 import { leaveUnknown, parkClaim, releaseClaim } from '../ledger/end-attempt.js';
+import { isLeftAs } from '../ledger/is-left-as.js';
 import { recordSuperseded } from '../ledger/record-superseded.js';
 import type { FailureDetail } from '../workflows/contract.js';
 import { leaseMsOf } from './claim-for-attempt.js';
@@ -7,8 +8,9 @@ import { classifyFailure } from './classify-failure.js';
 import { completeCall, writeUntil } from './complete-call.js';
 import type { ReceivedEvent } from './event.js';
 import type { AttemptInLedger, ExternalAttemptEnd } from './external-attempt.js';
-import type { Held } from './held-attempt.js';
-import { insist } from './insist.js';
+import { giveBack } from './give-back.js';
+import { type Held, keepingLease } from './held-attempt.js';
+import { insistOn } from './insist.js';
 import type { Called } from './run-called.js';
 
 // How an attempt that holds a claim ends. Each writes what the attempt knows, as long as its time allows, and only where
@@ -28,45 +30,61 @@ export async function leaveInDoubt(
   const { ledger, attempt } = run;
   const { reason } = attempt.signal;
   const code = reason instanceof OnefoldError ? reason.code : undefined;
+  const leaseMs = leaseMsOf(attempt);
+  const mayRunMs = code === 'worker_shutdown' ? Math.min(goneAfterShutdownMs, leaseMs) : leaseMs;
+  const stillRunningMs = called.kind === 'given_up' ? mayRunMs : 0;
   // An abandoned event waits for nobody; whoever asks for the effect next parks it.
   if (attempt.effect.recovery.kind === 'park' && acted && code !== 'cancelled') {
-    return parkHeld(run, held, `its outcome is unknown: ${detail.message}`);
+    return parkHeld(run, held, `its outcome is unknown: ${detail.message}`, stillRunningMs);
   }
-  const stillRunningMs =
-    called.kind !== 'given_up' ? 0 : code === 'worker_shutdown' ? goneAfterShutdownMs : Number.MAX_SAFE_INTEGER;
-  const left = { acted, stillRunningMs: Math.min(stillRunningMs, leaseMsOf(attempt)) };
+  const left = { acted, stillRunningMs };
   const { query } = ledger.database;
-  if (!(await insist(writeUntil(attempt), () => leaveUnknown(query, ledger.schema, held.claim, left)))) {
-    return endSuperseded(run, held, 'unknown');
-  }
+  const isLeft = await writeHeld(run, held, 'unknown', () => leaveUnknown(query, ledger.schema, held.claim, left));
+  if (!isLeft) return endSuperseded(run, held, 'unknown');
   const thrown = called.kind === 'threw' ? { thrown: called.thrown } : {};
   return { kind: 'failed', detail, ...thrown };
 }
 
-/** Leaves the claim to a person. */
-export async function parkHeld(run: AttemptInLedger, held: Held, why: string): Promise<ExternalAttemptEnd> {
+/** Leaves the claim to a person, who may speak once the code that still runs has ended. */
+export async function parkHeld(
+  run: AttemptInLedger,
+  held: Held,
+  why: string,
+  stillRunningMs = 0,
+): Promise<ExternalAttemptEnd> {
   const { database, schema } = run.ledger;
-  const parked = await insist(writeUntil(run.attempt), () => parkClaim(database.query, schema, held.claim));
+  const parked = await writeHeld(run, held, 'parked', () =>
+    parkClaim(database.query, schema, held.claim, stillRunningMs),
+  );
   if (!parked) return endSuperseded(run, held, 'unknown');
   return { kind: 'parked', fence: held.fence, message: parkedMessage(held.standsFor.event, why) };
 }
 
-/**
- * Gives the claim back: nothing was done.
- *
- * @param spentKey The recipient has seen the key.
- */
+/** Releases the claim: nothing was done, for certain, and the next attempt gets a new key. */
 export async function releaseHeld(
   run: AttemptInLedger,
   held: Held,
   failed: { readonly detail: FailureDetail; readonly thrown: unknown },
-  spentKey: boolean,
 ): Promise<ExternalAttemptEnd> {
   const { database, schema } = run.ledger;
-  const released = await insist(writeUntil(run.attempt), () =>
-    releaseClaim(database.query, schema, held.claim, spentKey),
-  );
+  const released = await writeHeld(run, held, 'released', () => releaseClaim(database.query, schema, held.claim));
   return released ? { kind: 'failed', ...failed } : endSuperseded(run, held, 'not_done');
+}
+
+/** Gives the claim back as it was taken: this attempt has not come to act under it, or to ask. */
+export async function giveBackHeld(run: AttemptInLedger, held: Held, thrown: unknown): Promise<ExternalAttemptEnd> {
+  if (!(await giveBack(run))) return endSuperseded(run, held, 'not_done');
+  return { kind: 'failed', detail: classifyFailure(thrown, run.attempt.nonRetryable), thrown };
+}
+
+/** Writes how the attempt ended, as long as its time allows. @returns False where the claim is another attempt's by now. */
+function writeHeld(
+  { ledger, attempt }: AttemptInLedger,
+  held: Held,
+  state: 'unknown' | 'parked' | 'released',
+  write: () => Promise<boolean>,
+): Promise<boolean> {
+  return insistOn(writeUntil(attempt), write, () => isLeftAs(ledger.database.query, ledger.schema, held.claim, state));
 }
 
 /**
@@ -83,8 +101,8 @@ export async function completeHeld(
 ): Promise<ExternalAttemptEnd> {
   const own = held.standsFor.eventKey === run.attempt.eventKey;
   const outcome = own ? 'done' : 'already_done';
-  const kept = json === undefined ? {} : { json };
-  const ended = await completeCall(run, { claim: held.claim, event, value, outcome, ...kept });
+  const made = { claim: held.claim, event, value, outcome, ...(json === undefined ? {} : { json }) } as const;
+  const ended = await keepingLease(run, held, () => completeCall(run, made));
   if (ended.kind === 'superseded') return endSuperseded(run, held, 'performed');
   if (ended.kind === 'failed') return ended;
   return {

@@ -48,6 +48,9 @@ export type ExternalAttemptEnd =
       readonly otherData?: boolean;
       /** `source/event-id` of another event with the same version. */
       readonly equalTo?: string;
+      /** With `stale`: an earlier attempt at the older state may have taken hold. */
+      readonly code?: string;
+      readonly message?: string;
     }
   /** Only a person can tell what an earlier attempt did. */
   | { readonly kind: 'parked'; readonly fence: number; readonly message: string }

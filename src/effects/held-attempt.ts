@@ -3,7 +3,7 @@ import type { HeldClaim } from '../ledger/held-claim.js';
 import { renewLease } from '../ledger/renew-lease.js';
 import { leaseMsOf } from './claim-for-attempt.js';
 import type { AttemptInLedger } from './external-attempt.js';
-import { keepLease } from './keep-lease.js';
+import { type KeptLease, keepLease } from './keep-lease.js';
 import { type Called, runCalled } from './run-called.js';
 
 /** A claim under which an attempt may act, or ask. */
@@ -43,7 +43,8 @@ export async function confirmHeld(run: AttemptInLedger, held: Held): Promise<num
   if (!held.inDoubt && Date.now() - held.confirmedAt < freshMs) return held.confirmedAt;
   for (;;) {
     const askedAt = Date.now();
-    if (!(await renewLease(database.query, schema, held.claim, { leaseMs, acting: true }))) return undefined;
+    const renewal = { leaseMs, acting: true, forwardsKey: forwardsKey(run) };
+    if (!(await renewLease(database.query, schema, held.claim, renewal))) return undefined;
     if (Date.now() - askedAt < freshMs || overdue(run) !== undefined) return askedAt;
   }
 }
@@ -69,13 +70,41 @@ export async function runUnderLease<Result>(
   { acting, confirmedAt }: { readonly acting: boolean; readonly confirmedAt: number },
   code: (signal: AbortSignal) => Promise<Result>,
 ): Promise<Called<Result>> {
-  const { effect, signal } = run.attempt;
-  const leaseMs = leaseMsOf(run.attempt);
-  const lease = keepLease(run.ledger, held.claim, { leaseMs, heartbeatMs: effect.heartbeatMs, acting, confirmedAt });
-  const both = AbortSignal.any([signal, lease.signal]);
+  const lease = keep(run, held, acting, confirmedAt);
+  const both = AbortSignal.any([run.attempt.signal, lease.signal]);
   try {
     return await runCalled(() => code(both), both);
   } finally {
     lease.stop();
   }
+}
+
+/** Keeps the lease up while what the call came to is written: the one thing that must not be taken over then. */
+export async function keepingLease<Result>(
+  run: AttemptInLedger,
+  held: Held,
+  write: () => Promise<Result>,
+): Promise<Result> {
+  const lease = keep(run, held, true, Date.now());
+  try {
+    return await write();
+  } finally {
+    lease.stop();
+  }
+}
+
+function keep(run: AttemptInLedger, held: Held, acting: boolean, confirmedAt: number): KeptLease {
+  const { attempt, ledger } = run;
+  return keepLease(ledger, held.claim, {
+    leaseMs: leaseMsOf(attempt),
+    heartbeatMs: attempt.effect.heartbeatMs,
+    acting,
+    forwardsKey: forwardsKey(run),
+    confirmedAt,
+  });
+}
+
+/** Whether the recipient dedupes on the key, as far as this code declares. */
+export function forwardsKey({ attempt }: AttemptInLedger): boolean {
+  return attempt.effect.recovery.kind === 'forwardsKey';
 }

@@ -26,7 +26,13 @@ export interface ClaimRequest {
 
 /** The right to run, or the record of who did. */
 export type Claim =
-  | { readonly path: 'claimed'; readonly fence: number; readonly transaction: string }
+  | {
+      readonly path: 'claimed';
+      readonly fence: number;
+      /** Of the rows under all names; the completion is to find them so. */
+      readonly fences: readonly number[];
+      readonly transaction: string;
+    }
   | {
       readonly path: 'done';
       /** The name it was done under. */
@@ -56,13 +62,18 @@ export async function claimEffect(sql: Sql, schema: SchemaName, request: ClaimRe
   // In the same order everywhere, so that two claims of several names never wait for each other.
   const names = [...new Set(request.names)].sort();
   const { rows } = await sql<{ fence: string; transaction: string }>(
-    `INSERT INTO ${schema}.effects (tenant, effect, business_key, state, fence, owner, event_key, event, data_digest)
+    `INSERT INTO ${schema}.effects AS c
+       (tenant, effect, business_key, state, fence, owner, event_key, event, data_digest)
      SELECT $1, name, $3, 'claimed', 1, $4, $5, $6, $7 FROM unnest($2::text[]) AS name
      WHERE NOT EXISTS (SELECT 1 FROM ${schema}.effects
                        WHERE tenant = $1 AND effect = ANY($2) AND business_key = $3 AND state = 'done')
        AND NOT EXISTS (SELECT 1 FROM ${schema}.events WHERE tenant = $1 AND event_key = $5 AND state = 'abandoned')
        AND NOT ${recordedOtherwise(schema)}
-     ON CONFLICT (tenant, effect, business_key) DO NOTHING
+     ON CONFLICT (tenant, effect, business_key) DO UPDATE
+       SET state = 'claimed', fence = c.fence + 1, owner = EXCLUDED.owner, event_key = EXCLUDED.event_key,
+           event = EXCLUDED.event, data_digest = EXCLUDED.data_digest, claimed_at = clock_timestamp()
+       -- From when the effect was an external one: nothing was done, for certain.
+       WHERE c.state = 'released'
      RETURNING fence, pg_current_xact_id()::text AS transaction, set_config('lock_timeout', $8, true)`,
     [
       request.tenant,
@@ -77,9 +88,10 @@ export async function claimEffect(sql: Sql, schema: SchemaName, request: ClaimRe
   );
   const [claimed] = rows;
   if (claimed && rows.length === names.length) {
-    return { path: 'claimed', fence: Number(claimed.fence), transaction: claimed.transaction };
+    const fences = rows.map(({ fence }) => Number(fence));
+    return { path: 'claimed', fence: Number(claimed.fence), fences, transaction: claimed.transaction };
   }
-  if (claimed) await releaseClaim(sql, schema, request);
+  if (claimed) await takeBack(sql, schema, request);
   return readCompletion(sql, schema, request);
 }
 
@@ -97,8 +109,20 @@ export function rekeyedMeanwhile(): OnefoldError {
   return new OnefoldError('keys_differ', 'a replay has given this event another business key since it was planned');
 }
 
-/** Takes back the claims under some of the names, after another worker committed under one of the others. */
-async function releaseClaim(sql: Sql, schema: SchemaName, request: ClaimRequest): Promise<void> {
+function unfinishedClaim(isLocal: boolean): OnefoldError {
+  return new OnefoldError(
+    'claim_without_completion',
+    isLocal
+      ? 'the ledger holds a claim of this local write without its completion: its transaction was split, so look at the business tables'
+      : 'the ledger holds a call from when this effect was an external one, and its outcome is unknown: say what became of it with onefold resolve',
+  );
+}
+
+/**
+ * Takes back the claims under some of the names, after another worker committed under one of the others. Savepoints would
+ * cost every claim two round trips.
+ */
+async function takeBack(sql: Sql, schema: SchemaName, request: ClaimRequest): Promise<void> {
   await sql(
     `DELETE FROM ${schema}.effects
      WHERE tenant = $1 AND effect = ANY($2) AND business_key = $3 AND owner = $4 AND state = 'claimed'`,
@@ -112,7 +136,8 @@ async function readCompletion(sql: Sql, schema: SchemaName, request: ClaimReques
     abandoned: boolean;
     rekeyed: boolean;
     effect: string;
-    state: 'claimed' | 'done' | null;
+    state: string | null;
+    lease_until: Date | null;
     fence: string;
     event_key: string;
     event: string;
@@ -122,7 +147,7 @@ async function readCompletion(sql: Sql, schema: SchemaName, request: ClaimReques
   }>(
     `SELECT EXISTS (SELECT 1 FROM ${schema}.events WHERE tenant = $1 AND event_key = $5 AND state = 'abandoned') AS abandoned,
             ${recordedOtherwise(schema)} AS rekeyed,
-            d.effect, d.state, d.fence, d.event_key, d.event, d.data_digest = $4 AS same_data,
+            d.effect, d.state, d.lease_until, d.fence, d.event_key, d.event, d.data_digest = $4 AS same_data,
             octet_length(d.result) AS result_bytes,
             CASE WHEN octet_length(d.result) <= ${travellingResultBytes} THEN d.result END AS result
      FROM (SELECT 1) AS one
@@ -133,12 +158,7 @@ async function readCompletion(sql: Sql, schema: SchemaName, request: ClaimReques
   const [row] = rows;
   if (row?.abandoned) throw abandonedMeanwhile();
   if (row?.rekeyed) throw rekeyedMeanwhile();
-  if (row?.state !== 'done') {
-    throw new OnefoldError(
-      'claim_without_completion',
-      'the ledger holds a claim of this local write without its completion: its transaction was split, so look at the business tables',
-    );
-  }
+  if (row?.state !== 'done') throw unfinishedClaim(row?.state === 'claimed' && row.lease_until === null);
   return {
     path: 'done',
     effect: row.effect,

@@ -26,6 +26,8 @@ export interface ExternalClaimRequest {
   /** What the idempotency keys of all generations begin with. */
   readonly keyBase: string;
   readonly lineage: string | undefined;
+  /** The recipient dedupes on the key, as far as this code declares. */
+  readonly forwardsKey: boolean;
 }
 
 /** Which event a row stands for, and how it is to the one that asks. */
@@ -48,6 +50,8 @@ export type TakenClaim =
       readonly idempotencyKey: string;
       /** Since the key was first used, ms. */
       readonly keyAgeMs: number;
+      /** Every attempt of this generation handed the key to a recipient that dedupes. */
+      readonly keyForwarded: boolean;
       /** Since the last attempt that acted can no longer have begun to, ms. */
       readonly settledMs: number;
     } & ClaimedBy)
@@ -76,6 +80,8 @@ interface TakenRow {
   effect: string;
   fence: string;
   in_doubt: boolean;
+  generation: number;
+  key_forwarded: boolean;
   idempotency_key: string;
   result: string | null;
   event_key: string;
@@ -106,8 +112,8 @@ export async function claimExternal(
   const { rows } = await sql<TakenRow>(
     `INSERT INTO ${schema}.effects AS c
        (tenant, effect, business_key, state, fence, owner, event_key, event, data_digest,
-        lease_until, acting_until, idempotency_key, key_since, lineage)
-     SELECT $1, name, $3, 'claimed', 1, $4, $5, $6, $7, ${lease}, ${lease}, $9 || '-1', clock_timestamp(), $10
+        lease_until, acting_until, idempotency_key, key_since, lineage, key_forwarded)
+     SELECT $1, name, $3, 'claimed', 1, $4, $5, $6, $7, ${lease}, ${lease}, $9 || '-1', clock_timestamp(), $10, $11
      FROM unnest($2::text[]) AS name
      WHERE NOT EXISTS (SELECT 1 FROM ${schema}.events WHERE tenant = $1 AND event_key = $5 AND state = 'abandoned')
        AND NOT ${recordedOtherwise(schema)}
@@ -118,13 +124,14 @@ export async function claimExternal(
            acting_until = CASE WHEN c.state = 'released' THEN ${lease} ELSE c.acting_until END,
            idempotency_key = CASE WHEN c.state = 'released' THEN $9 || '-' || c.generation ELSE c.idempotency_key END,
            key_since = CASE WHEN c.state = 'released' THEN clock_timestamp() ELSE c.key_since END,
+           key_forwarded = CASE WHEN c.state = 'released' THEN EXCLUDED.key_forwarded ELSE c.key_forwarded END,
            event_key = CASE WHEN c.state = 'released' THEN EXCLUDED.event_key ELSE c.event_key END,
            event = CASE WHEN c.state = 'released' THEN EXCLUDED.event ELSE c.event END,
            data_digest = CASE WHEN c.state = 'released' THEN EXCLUDED.data_digest ELSE c.data_digest END
        WHERE c.state = 'released'
           OR (c.state IN ('unknown', 'performed') AND (c.lease_until IS NULL OR c.lease_until <= clock_timestamp()))
           OR (c.state = 'claimed' AND c.lease_until <= clock_timestamp())
-     RETURNING effect, fence, in_doubt, idempotency_key, result, event_key, event, data_digest = $7 AS same_data,
+     RETURNING effect, fence, in_doubt, generation, key_forwarded, idempotency_key, result, event_key, event, data_digest = $7 AS same_data,
                (extract(epoch FROM clock_timestamp() - key_since) * 1000)::float8 AS key_age_ms,
                (extract(epoch FROM clock_timestamp() - acting_until) * 1000)::float8 AS settled_ms`,
     [
@@ -138,10 +145,12 @@ export async function claimExternal(
       request.leaseMs,
       request.keyBase,
       request.lineage ?? null,
+      request.forwardsKey,
     ],
   );
   if (rows.length < names.length) return undefined;
   const row = tellingRow(rows, request.effect);
+  if (names.length > 1) await alignNames(sql, schema, request, row.effect);
   const held: HeldClaim = {
     tenant: request.tenant,
     businessKey: request.businessKey,
@@ -153,14 +162,37 @@ export async function claimExternal(
   if (row.result !== null) return { path: 'performed', held, fence, result: row.result, ...by };
   const { idempotency_key: idempotencyKey, key_age_ms: keyAgeMs, settled_ms: settledMs } = row;
   return row.in_doubt
-    ? { path: 'in_doubt', held, fence, idempotencyKey, keyAgeMs, settledMs, ...by }
+    ? { path: 'in_doubt', held, fence, idempotencyKey, keyAgeMs, keyForwarded: row.key_forwarded, settledMs, ...by }
     : { path: 'claimed', held, fence, idempotencyKey };
 }
 
-/** Of several names: the row that knows most of what happened, else that of the ledger's own name. */
+/** Of several names: the row that knows most of what happened, else the one with the latest key, else the ledger's own. */
 function tellingRow(rows: readonly TakenRow[], own: string): TakenRow {
-  const told = rows.find(({ result }) => result !== null) ?? rows.find(({ in_doubt }) => in_doubt);
-  return (told ?? rows.find(({ effect }) => effect === own) ?? rows[0]) as TakenRow;
+  const ranked = [...rows].sort((left, right) => rank(right) - rank(left));
+  const most = ranked.filter((row) => rank(row) === rank(ranked[0] as TakenRow));
+  const latest = Math.max(...most.map(({ generation }) => generation));
+  const told = most.filter(({ generation }) => generation === latest);
+  return (told.find(({ effect }) => effect === own) ?? told[0]) as TakenRow;
+}
+
+function rank({ result, in_doubt }: TakenRow): number {
+  return result !== null ? 2 : in_doubt ? 1 : 0;
+}
+
+/**
+ * Makes all rows of a renamed effect say what the telling one says. They were written by workers that knew one name or the
+ * other, and from here on an attempt that vanishes leaves all of them in doubt: each must then lead to the same key.
+ */
+async function alignNames(sql: Sql, schema: SchemaName, request: ExternalClaimRequest, telling: string): Promise<void> {
+  const columns = ['in_doubt', 'generation', 'idempotency_key', 'key_since', 'key_forwarded', 'acting_until', 'result'];
+  const copied = [...columns, 'event_key', 'event', 'data_digest'].map((column) => `${column} = t.${column}`);
+  await sql(
+    `UPDATE ${schema}.effects AS c SET ${copied.join(', ')}
+     FROM ${schema}.effects AS t
+     WHERE c.tenant = $1 AND c.business_key = $2 AND c.owner = $3 AND c.effect = ANY($4) AND c.effect <> $5
+       AND t.tenant = $1 AND t.business_key = $2 AND t.owner = $3 AND t.effect = $5`,
+    [request.tenant, request.businessKey, request.owner, request.names, telling],
+  );
 }
 
 /**

@@ -12,7 +12,8 @@ export interface Completion {
   readonly businessKey: string;
   readonly eventKey: string;
   readonly owner: string;
-  readonly fence: number;
+  /** Of the claim, under each of the names. */
+  readonly fences: readonly number[];
   /** The transaction that claimed, as `pg_current_xact_id()` named it. */
   readonly transaction: string;
   /** The result as JSON text. */
@@ -33,7 +34,7 @@ export async function completeEffect(sql: Sql, schema: SchemaName, completion: C
     `WITH completed AS (
        UPDATE ${schema}.effects SET state = 'done', done_at = clock_timestamp(), result = $7
        WHERE tenant = $1 AND effect = ANY($9) AND business_key = $3 AND state = 'claimed'
-         AND owner = $5 AND fence = $6 AND pg_current_xact_id()::text = $8
+         AND owner = $5 AND fence = ANY($6::bigint[]) AND pg_current_xact_id()::text = $8
        RETURNING 1
      ), ${endOfEffect(schema, { tenant: '$1', eventKey: '$4', completedAs: '$2', outcome: "'done'", names: '$9' })}`,
     [
@@ -42,7 +43,7 @@ export async function completeEffect(sql: Sql, schema: SchemaName, completion: C
       completion.businessKey,
       completion.eventKey,
       completion.owner,
-      completion.fence,
+      completion.fences,
       completion.result,
       completion.transaction,
       completion.names,

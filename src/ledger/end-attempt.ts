@@ -3,25 +3,19 @@ import { type HeldClaim, heldValues, interval, updateHeld } from './held-claim.j
 import type { SchemaName } from './schema-name.js';
 
 /**
- * Releases a claim: nothing was done, for certain.
+ * Releases a claim: nothing was done, for certain. Some recipients replay a stored failure for a known key, so the next
+ * attempt gets a new generation of it.
  *
- * @param spentKey The key was handed over: some recipients replay a stored failure for a known one, so the next attempt
- * gets a new generation. False where nothing was sent.
  * @returns False where the claim was taken meanwhile.
  */
-export async function releaseClaim(
-  sql: Sql,
-  schema: SchemaName,
-  claim: HeldClaim,
-  spentKey: boolean,
-): Promise<boolean> {
+export async function releaseClaim(sql: Sql, schema: SchemaName, claim: HeldClaim): Promise<boolean> {
   const { rowCount } = await sql(
     updateHeld(
       schema,
       `state = 'released', in_doubt = false, lease_until = NULL, acting_until = NULL, key_since = NULL,
-       idempotency_key = NULL, generation = generation + CASE WHEN $6::boolean THEN 1 ELSE 0 END`,
+       idempotency_key = NULL, generation = generation + 1`,
     ),
-    [...heldValues(claim), spentKey],
+    heldValues(claim),
   );
   return rowCount === claim.rows.length;
 }
@@ -57,11 +51,24 @@ export async function leaveUnknown(
   return rowCount === claim.rows.length;
 }
 
-/** Parks a claim: a person has to say what happened. @returns False where the claim was taken meanwhile. */
-export async function parkClaim(sql: Sql, schema: SchemaName, claim: HeldClaim): Promise<boolean> {
+/**
+ * Parks a claim: a person has to say what happened, and may once the code that still runs has ended.
+ *
+ * @param stillRunningMs As for {@link LeftUnknown}.
+ * @returns False where the claim was taken meanwhile.
+ */
+export async function parkClaim(
+  sql: Sql,
+  schema: SchemaName,
+  claim: HeldClaim,
+  stillRunningMs: number,
+): Promise<boolean> {
   const { rowCount } = await sql(
-    updateHeld(schema, `state = 'parked', in_doubt = true, lease_until = NULL`),
-    heldValues(claim),
+    updateHeld(
+      schema,
+      `state = 'parked', in_doubt = true, lease_until = LEAST(lease_until, clock_timestamp() + ${interval('$6')})`,
+    ),
+    [...heldValues(claim), stillRunningMs],
   );
   return rowCount === claim.rows.length;
 }

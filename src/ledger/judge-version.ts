@@ -43,7 +43,7 @@ export async function judgeVersion(sql: Sql, schema: SchemaName, one: CarriedVer
 }
 
 /**
- * Whether an attempt at another state of the lineage holds its lease: two calls side by side could reach the recipient in
+ * Whether an attempt at another state of the lineage holds its lease, or code of one that was given up still may: two calls side by side could reach the recipient in
  * either order. Only under the lineage's lock, which `judgeVersion` takes, is the answer good for longer than a moment.
  *
  * @returns The rest of that lease in ms, and its event; undefined where there is none.
@@ -56,8 +56,8 @@ export async function leasedSibling(
   const { rows } = await sql<{ event: string; leaseLeftMs: number }>(
     `SELECT event, (extract(epoch FROM lease_until - clock_timestamp()) * 1000)::float8 AS "leaseLeftMs"
      FROM ${schema}.effects
-     WHERE tenant = $1 AND effect = ANY($2) AND lineage = $3 AND business_key <> $4 AND state = 'claimed'
-       AND lease_until > clock_timestamp()
+     WHERE tenant = $1 AND effect = ANY($2) AND lineage = $3 AND business_key <> $4
+       AND state IN ('claimed', 'unknown') AND lease_until > clock_timestamp()
      ORDER BY lease_until DESC LIMIT 1`,
     [one.tenant, one.names, one.lineage, one.businessKey],
   );

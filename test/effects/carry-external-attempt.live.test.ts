@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { AttemptVanished, type OnStep } from '../../src/effects/attempt-steps.js';
 import { buildEvent } from '../../src/effects/build-event.js';
 import { carryExternalAttempt } from '../../src/effects/carry-external-attempt.js';
@@ -8,7 +8,10 @@ import type { PerformContext } from '../../src/effects/effect.js';
 import { NotDoneError, PermanentError } from '../../src/effects/errors.js';
 import type { AttemptNotice, ExternalAttemptEnd } from '../../src/effects/external-attempt.js';
 import { forwardsKey, park, type Recovery, reconcile } from '../../src/effects/recovery.js';
+import { OnefoldError } from '../../src/errors.js';
 import { businessKey } from '../../src/identity/business-identity.js';
+import type { Database } from '../../src/ledger/database.js';
+import type { PgTransaction } from '../../src/ledger/pg-database.js';
 import { shop } from '../hazards/support/shop.js';
 import { createHarness, type Harness } from '../setup/harness.js';
 
@@ -44,6 +47,8 @@ interface Given {
   readonly startedAt?: number;
   readonly onStep?: OnStep;
   readonly heartbeat?: number;
+  readonly readEvent?: () => Promise<undefined>;
+  readonly database?: Database<PgTransaction>;
 }
 
 /** One attempt at `charge-card` for an order. */
@@ -68,7 +73,7 @@ async function attempt(given: Given = {}): Promise<ExternalAttemptEnd> {
       JSON.stringify({ type: 'order.paid', data }),
     );
   return carryExternalAttempt({
-    ledger: harness.ledger,
+    ledger: { ...harness.ledger, ...(given.database ? { database: given.database } : {}) },
     attempt: {
       effect,
       ...(await event(id, { order, ...given.data })),
@@ -80,8 +85,9 @@ async function attempt(given: Given = {}): Promise<ExternalAttemptEnd> {
       timeoutMs: effect.policy.timeoutMs,
       nonRetryable: [],
       signal: given.signal ?? new AbortController().signal,
-      readEvent: async (key) =>
-        (await event(key.slice('event//shop/'.length, -order.length - 1), { order, from: key })).event,
+      readEvent:
+        given.readEvent ??
+        (async (key) => (await event(key.slice('event//shop/'.length, -order.length - 1), { order, from: key })).event),
       onNotice: (notice) => void notices.push(notice),
       ...(given.onStep ? { onStep: given.onStep } : {}),
     },
@@ -398,4 +404,153 @@ test('a heartbeating attempt keeps its short lease as long as it runs', async ()
     },
   });
   expect(await row()).toMatchObject({ state: 'done' });
+});
+
+describe('what another event takes over', () => {
+  const amounts = async (given: Given): Promise<unknown[]> => {
+    const seen: unknown[] = [];
+    await attempt({
+      ...given,
+      perform: async ({ event }) => {
+        seen.push((event as { id: string }).id);
+      },
+    });
+    return seen;
+  };
+
+  test('under a forwarded key, the recorded data are sent again', async () => {
+    await vanish('after_call');
+    expect(await amounts({ id: 'evt-2', data: { amount: 7 } })).toEqual(['evt-1']);
+  });
+
+  test('once absent is believed, the effect is its own, with its own data', async () => {
+    const recovery = reconcile(async () => 'absent');
+    await vanish('after_call', { recovery });
+    expect(await amounts({ id: 'evt-2', data: { amount: 7 }, recovery })).toEqual(['evt-2']);
+    const [{ event } = { event: '' }] = await harness.sql('SELECT event FROM onefold.effects WHERE business_key = $1', [
+      order,
+    ]);
+    expect(event).toBe('shop/evt-2');
+  });
+
+  test('where the recorded data cannot be read, other data never take their place', async () => {
+    const gone = { id: 'evt-2', readEvent: async () => undefined };
+    await attempt({ commit: fail(new Error('constraint')) });
+    expect(await attempt({ ...gone, data: { amount: 7 }, commit })).toMatchObject({
+      kind: 'failed',
+      detail: { code: 'outcome_unknown', counted: true, permanent: false },
+    });
+    expect(await row()).toMatchObject({ state: 'performed' });
+    expect(await attempt({ ...gone, commit })).toMatchObject({ outcome: 'already_done' });
+    expect(calls).toHaveLength(1);
+  });
+
+  test('a schema that hangs on them holds no slot', async () => {
+    await vanish('after_call');
+    const signal = AbortSignal.timeout(100);
+    const hanging = attempt({ id: 'evt-2', signal, readEvent: () => new Promise(() => {}) });
+    expect(await hanging).toMatchObject({ kind: 'failed' });
+    expect(await row()).toMatchObject({ state: 'unknown', in_doubt: true });
+  });
+});
+
+test('a key that nobody forwarded is not relied on after a deploy that would forward it', async () => {
+  await vanish('after_call', { recovery: reconcile(async () => 'unknown') });
+  expect(await attempt({ attempt: 2, recovery: forwardsKey({ validFor: '1 day' }) })).toMatchObject({
+    kind: 'parked',
+    message: expect.stringContaining('without handing over the key'),
+  });
+  expect(calls).toHaveLength(1);
+});
+
+test('a retried commit gets the digits that the call returned', async () => {
+  const seen: unknown[] = [];
+  const charge = 12345678901234567890n;
+  const perform = async () => ({ charge });
+  const breaking: Given['commit'] = async ({ result }) => {
+    seen.push(result);
+    if (seen.length === 1) throw new Error('constraint');
+  };
+  await attempt({ perform, commit: breaking });
+  const end = await attempt({ attempt: 2, perform, commit: breaking });
+  expect(seen).toEqual([{ charge }, { charge }]);
+  expect(end).toMatchObject({ outcome: 'done', result: { json: `{"charge":${charge}}` } });
+});
+
+describe('an answer of PostgreSQL that is lost', () => {
+  /** A database whose next such statement takes hold, while its answer does not come. */
+  const losing = (statement: RegExp): Database<PgTransaction> => {
+    const { database } = harness.ledger;
+    let lost = false;
+    return {
+      ...database,
+      query: async (text, values) => {
+        const result = await database.query(text, values);
+        if (lost || !statement.test(text)) return result as never;
+        lost = true;
+        throw new OnefoldError('ledger_unavailable', 'the connection broke');
+      },
+    };
+  };
+
+  test('to a claim gives it back: a call that was never made is not unknown', async () => {
+    await expect(attempt({ database: losing(/INSERT INTO \S+effects AS c/) })).rejects.toMatchObject({
+      code: 'ledger_unavailable',
+    });
+    expect(await row()).toMatchObject({ state: 'released', in_doubt: false, generation: 1 });
+    expect(await attempt({ attempt: 2, recovery: park() })).toMatchObject({ outcome: 'done' });
+  });
+
+  test.each<[string, RegExp, Given, object, string]>([
+    [
+      'of an unknown outcome',
+      /SET state = 'unknown'/,
+      { perform: fail(new Error('reset')) },
+      { detail: { code: 'outcome_unknown' } },
+      'unknown',
+    ],
+    [
+      'of a release',
+      /SET state = 'released'/,
+      { perform: fail(new PermanentError('no')) },
+      { detail: { code: 'permanent_error', permanent: true } },
+      'released',
+    ],
+    [
+      'of a park',
+      /SET state = 'parked'/,
+      { perform: fail(new Error('reset')), recovery: park() },
+      { kind: 'parked' },
+      'parked',
+    ],
+    [
+      'of a kept result',
+      /SET state = 'performed'/,
+      { commit: fail(new Error('constraint')) },
+      { detail: { code: 'effect_threw' } },
+      'performed',
+    ],
+  ])('to the writing %s is not taken for a takeover', async (_what, statement, given, end, state) => {
+    expect(await attempt({ ...given, database: losing(statement) })).toMatchObject(end);
+    expect(await row()).toMatchObject({ state });
+    expect(await harness.sql('SELECT 1 FROM onefold.superseded_attempts WHERE business_key = $1', [order])).toEqual([]);
+  });
+});
+
+test('a heartbeating attempt keeps its lease while its commit is written', async () => {
+  const slow: Given['commit'] = async () => {
+    await sleep(1500);
+    expect(await attempt({ id: 'evt-2', recovery: park() })).toMatchObject({ detail: { code: 'claim_waiting' } });
+  };
+  expect(await attempt({ heartbeat: 200, recovery: park(), commit: slow })).toMatchObject({ outcome: 'done' });
+});
+
+test('what is parked under running code keeps its lease, so that nobody speaks too early', async () => {
+  await attempt({ recovery: park(), perform: () => new Promise(() => {}), signal: AbortSignal.timeout(50) });
+  const [{ runs } = { runs: false }] = await harness.sql(
+    'SELECT lease_until > clock_timestamp() AS runs FROM onefold.effects WHERE business_key = $1',
+    [order],
+  );
+  expect(runs).toBe(true);
+  expect(await row()).toMatchObject({ state: 'parked' });
 });

@@ -81,7 +81,11 @@ test.each<[string, (context: CommitContext<unknown>) => Promise<unknown>, object
     { message: 'never' },
   ],
   ['an error of PostgreSQL', ({ tx }) => tx.query('SELECT 1/0'), { code: '22012' }],
-  ['a swallowed error of PostgreSQL', ({ tx }) => tx.query('SELECT 1/0').catch(() => 'fine'), { code: 'transaction_aborted' }],
+  [
+    'a swallowed error of PostgreSQL',
+    ({ tx }) => tx.query('SELECT 1/0').catch(() => 'fine'),
+    { code: 'transaction_aborted' },
+  ],
   ['a result that is no JSON', async () => new Date(), { code: 'result_not_json' }],
   ['a result that is too large', async () => 'x'.repeat(2 ** 20), { code: 'result_too_large' }],
   ['a COMMIT of its own', ({ tx }) => tx.query('COMMIT'), { code: 'transaction_split' }],

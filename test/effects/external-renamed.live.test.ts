@@ -3,17 +3,20 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { AttemptVanished, type OnStep } from '../../src/effects/attempt-steps.js';
 import { buildEvent } from '../../src/effects/build-event.js';
 import { carryExternalAttempt } from '../../src/effects/carry-external-attempt.js';
+import { NotDoneError } from '../../src/effects/errors.js';
 import { forwardsKey } from '../../src/effects/recovery.js';
 import { businessKey } from '../../src/identity/business-identity.js';
 import { shop } from '../hazards/support/shop.js';
 import { createHarness, type Harness } from '../setup/harness.js';
 
 /** An effect as three deploys know it: before the renaming, after it, and after it was said to be one. */
-const names = { old: ['charge'], renamed: ['charge-card'], declared: ['charge-card', 'charge'] } as const;
+const names = { old: ['ship-order'], renamed: ['dispatch'], declared: ['dispatch', 'ship-order'] } as const;
 
 let harness: Harness;
 let order: string;
 let calls: string[];
+/** What the next call answers, where it is no success. */
+let refusal: Error | undefined;
 beforeAll(async () => {
   harness = await createHarness({ sources: [shop], effects: [] }, { worker: false });
 });
@@ -31,6 +34,7 @@ async function attempt(worker: keyof typeof names, onStep?: OnStep) {
     ...(formerly ? { formerly } : {}),
     perform: async ({ idempotencyKey }) => {
       calls.push(idempotencyKey);
+      if (refusal) throw refusal;
       return idempotencyKey;
     },
     recovery: forwardsKey({ validFor: '1 day' }),
@@ -100,7 +104,7 @@ test('a lease under one name keeps out who claims under both, and leaves no row 
     if (step !== 'before_call') return;
     expect(await attempt('declared')).toMatchObject({ kind: 'failed', detail: { code: 'claim_waiting' } });
     expect(await harness.sql('SELECT effect FROM onefold.effects WHERE business_key = $1', [order])).toEqual([
-      { effect: 'charge-card' },
+      { effect: 'dispatch' },
     ]);
   });
   expect(calls).toHaveLength(1);
@@ -113,4 +117,18 @@ test('of workers before and after the declaration, all at once, one calls', asyn
     await Promise.all((['old', 'declared', 'old', 'declared'] as const).map((worker) => attempt(worker)));
     expect(calls).toHaveLength(1);
   }
+});
+
+test('whatever the names sort like, every recovery sends the key of the attempt that is in doubt', async () => {
+  // The first key is spent by a proven failure, so that a row of the other name would begin with another one.
+  refusal = new NotDoneError('declined');
+  await attempt('old');
+  refusal = undefined;
+  await vanish('old');
+  await vanish('declared');
+  await attempt('declared');
+  const [spent, ...sent] = calls;
+  expect(sent).toHaveLength(3);
+  expect(new Set(sent).size).toBe(1);
+  expect(sent[0]).not.toBe(spent);
 });

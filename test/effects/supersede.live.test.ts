@@ -24,6 +24,8 @@ const supersede = {
 /** By subscription: an attempt waits there before it writes. */
 let gates: Map<string, Gate>;
 let sent: string[];
+/** Events whose call breaks. */
+let failing: Set<string>;
 const keep = billing.effect('keep-status', {
   on: both,
   businessKey: ({ id }) => `event:${id}`,
@@ -43,10 +45,11 @@ const tell = billing.externalEffect('tell-partner', {
   on: both,
   businessKey: ({ id }) => `event:${id}`,
   supersede,
-  timeout: '5 seconds',
-  retry: { initialInterval: 50, maximumInterval: 100 },
+  timeout: '3 seconds',
+  retry: { initialInterval: '1 second', maximumInterval: '1 second' },
   perform: async ({ event: { data, id } }) => {
     await gates.get(id)?.pass();
+    if (failing.has(id)) throw new Error('the connection broke');
     sent.push(data.data.object.status);
   },
   recovery: forwardsKey({ validFor: '1 day' }),
@@ -63,6 +66,7 @@ afterAll(() => harness.close());
 beforeEach(() => {
   gates = new Map();
   sent = [];
+  failing = new Set();
 });
 
 let subscription: string;
@@ -187,5 +191,32 @@ describe('an external effect', () => {
     gate.open();
     expect([(await one).outcome, (await two).outcome]).toEqual(['done', 'done']);
     expect(sent).toEqual(['incomplete', 'active']);
+  });
+
+  test('does not call for a newer state while code of an older one that was given up may still run', async () => {
+    const older = state(10, 'incomplete', 'tell-partner');
+    const newer = state(20, 'active', 'tell-partner');
+    const gate = createGate();
+    gates.set(older.id, gate);
+    const one = run(older);
+    await gate.reached;
+    await until('it to be given up', () => line('effect.outcome_unknown', older)?.code === 'attempt_timed_out');
+    const two = run(newer);
+    await until('the newer one to wait', () => line('effect.waiting', newer)?.code === 'claim_waiting');
+    expect(sent).toEqual([]);
+    gate.open();
+    await Promise.all([one, two]);
+    expect(sent.at(-1)).toBe('active');
+  });
+
+  test('says of an older state whose outcome is unknown that it may have taken hold', async () => {
+    const older = state(10, 'incomplete', 'tell-partner');
+    failing.add(older.id);
+    const one = run(older);
+    await until('the unknown outcome', () => line('effect.outcome_unknown', older) !== undefined);
+    await run(state(20, 'active', 'tell-partner'));
+    expect(await one).toMatchObject({ outcome: 'stale', effects: [{ outcome: 'stale', code: 'outcome_unknown' }] });
+    const told = harness.lines.filter(({ event, outcome }) => event === `tv1/${older.id}` && outcome === 'stale');
+    expect(told.map(({ msg }) => msg)).toContain('effect.outcome_unknown');
   });
 });

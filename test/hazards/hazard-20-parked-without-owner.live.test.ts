@@ -60,11 +60,11 @@ async function runParked(resolvedAfterMs: number, parkedAtMostMs = 30 * day) {
     },
     recordParked: async () => {
       parkedAt = await environment.currentTimeMs();
-      return { parked: true };
+      return { state: 'parked' };
     },
     lookAtParked: async () => {
       looks.push(await sinceParked());
-      return { parked: (looks.at(-1) ?? 0) < resolvedAfterMs };
+      return { parked: (looks.at(-1) ?? 0) < resolvedAfterMs, listed: true };
     },
     recordDeadLetter: async ({ code }) => {
       letter = { code, afterMs: await sinceParked() };

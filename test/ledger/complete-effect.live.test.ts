@@ -148,7 +148,7 @@ test('a completion of another transaction than the claim is refused, and its eve
 });
 
 test('a completion with another owner or fence than the claim is refused', async () => {
-  for (const wrong of [{ owner: randomUUID() }, { fence: 2 }]) {
+  for (const wrong of [{ owner: randomUUID() }, { fences: [2] }]) {
     const event = await recorded('one');
     const identity = identityOf(event, 'one');
     const { schema } = harness.ledger;

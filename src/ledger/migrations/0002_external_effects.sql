@@ -24,9 +24,12 @@ ALTER TABLE effects
   ADD COLUMN idempotency_key text,
   -- First claim of this generation: from then on the recipient may remember the key.
   ADD COLUMN key_since timestamptz,
+  -- Every attempt of this generation handed its key to a recipient that dedupes, by its declaration at the time.
+  ADD COLUMN key_forwarded boolean NOT NULL DEFAULT false,
   -- What the states of a superseding effect belong to.
   ADD COLUMN lineage text;
-CREATE INDEX effects_in_lineage ON effects (tenant, effect, lineage) WHERE lineage IS NOT NULL AND state = 'claimed';
+CREATE INDEX effects_in_lineage ON effects (tenant, effect, lineage)
+  WHERE lineage IS NOT NULL AND state IN ('claimed', 'unknown');
 CREATE INDEX effects_parked ON effects (tenant, effect, business_key) WHERE state = 'parked';
 
 -- The newest version of each lineage that was begun; an older one that comes later does nothing.
