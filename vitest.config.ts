@@ -2,7 +2,10 @@ import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
 import { SlowestFirst } from './test/setup/slowest-first.js';
 
-const alias = { onefold: fileURLToPath(new URL('./src/index.ts', import.meta.url)) };
+const alias = {
+  'onefold/testing': fileURLToPath(new URL('./src/testing/index.ts', import.meta.url)),
+  onefold: fileURLToPath(new URL('./src/index.ts', import.meta.url)),
+};
 
 // `*.live.test.ts` need servers, which the run itself starts; everything else is plain.
 export default defineConfig({

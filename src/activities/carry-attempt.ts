@@ -6,14 +6,14 @@ import type { ExternalEffect, LocalEffect } from '../effects/effect.js';
 import type { ReceivedEvent } from '../effects/event.js';
 import type { AttemptNotice, ExternalAttemptEnd } from '../effects/external-attempt.js';
 import { payloadText } from '../effects/plan-event.js';
+import { readRecordedEvent } from '../effects/read-recorded-event.js';
 import { travellingResult } from '../effects/travelling-result.js';
 import { OnefoldError } from '../errors.js';
 import { businessKey } from '../identity/business-identity.js';
 import { displayEvent } from '../identity/event-identity.js';
-import { readPlan } from '../ledger/read-plan.js';
 import { orAborted } from '../runtime/or-aborted.js';
 import type { Source } from '../sources/define-source.js';
-import { type EffectEnd, isProcessEventInput } from '../workflows/contract.js';
+import type { EffectEnd } from '../workflows/contract.js';
 import type { AttemptEffectArgument } from './attempt-effect.js';
 import { attemptSignal } from './attempt-signal.js';
 import type { ActivityDependencies } from './dependencies.js';
@@ -81,7 +81,7 @@ export async function carryExternal(
         timeoutMs,
         nonRetryable,
         signal,
-        readEvent: (eventKey) => readRecordedEvent(deps, sourceOf(deps, ref.source), ref.tenant, eventKey),
+        readEvent: (eventKey) => readRecordedEvent(deps.ledger, sourceOf(deps, ref.source), ref.tenant, eventKey),
         onNotice: (notice) => tellNotice(deps, argument, notice),
         ...(deps.onStep ? { onStep: deps.onStep } : {}),
       },
@@ -118,28 +118,6 @@ function sourceOf(deps: ActivityDependencies, name: string): Source {
   const source = deps.catalogue.source(name);
   if (!source) throw new OnefoldError('effect_unknown', `this worker has no source '${name}'`);
   return source;
-}
-
-/** The event of an earlier attempt, as the ledger recorded it; undefined where its body is gone or fits no schema any more. */
-async function readRecordedEvent(
-  deps: ActivityDependencies,
-  source: Source,
-  tenant: string,
-  eventKey: string,
-): Promise<ReceivedEvent | undefined> {
-  const { ledger } = deps;
-  const recorded = await readPlan(ledger.database.query, ledger.schema, tenant, eventKey);
-  const input: unknown = recorded && JSON.parse(recorded.input);
-  if (!recorded || !isProcessEventInput(input)) return undefined;
-  try {
-    const json = await payloadText(ledger, eventKey, tenant, recorded.digest, { stored: true });
-    return (await buildEvent(source, { ...input, type: recorded.type }, json)).event;
-  } catch (error) {
-    if (error instanceof OnefoldError && (error.code === 'payload_missing' || error.code === 'data_invalid')) {
-      return undefined;
-    }
-    throw error;
-  }
 }
 
 function tellNotice(deps: ActivityDependencies, argument: AttemptEffectArgument, notice: AttemptNotice): void {

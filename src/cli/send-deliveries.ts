@@ -4,6 +4,7 @@ import { basename } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { OnefoldError } from '../errors.js';
 import type { Source } from '../sources/define-source.js';
+import { signedHeaders } from '../sources/signed-headers.js';
 
 /** What `onefold send` is asked for. */
 export interface SendOptions {
@@ -55,12 +56,12 @@ export async function sendDeliveries(options: SendOptions, onAnswer: (sent: Sent
 
 async function deliver({ source, url }: SendOptions, body: Buffer, id: string, type: string): Promise<SentDelivery> {
   const began = performance.now();
-  const headers = source.preset.sign({ body, id, type, now: new Date() });
+  const headers = signedHeaders(source, { body, id, type, now: new Date() });
   let response: Response;
   try {
     response = await fetch(url, {
       method: 'POST',
-      headers: { 'content-type': 'application/json', ...headers },
+      headers,
       body,
       signal: AbortSignal.timeout(answerWithinMs),
     });
@@ -99,20 +100,13 @@ function identityOf(body: Buffer): string {
     : `evt_${createHash('sha256').update(body).digest('hex').slice(0, 16)}`;
 }
 
-/**
- * The type as the provider's header has it: what was asked for, else the body's own, else the file's name. Where the
- * body carries the finer part itself, as GitHub's `action`, the type goes without: `issues.opened` is sent as `issues`.
- */
+/** What was asked for, else the body's own, else the file's name. */
 function typeOf(body: Buffer, { type: asked, file }: Pick<SendOptions, 'type' | 'file'>): string {
-  const { type: own, action } = parsed(body);
-  const type = asked ?? (typeof own === 'string' && own !== '' ? own : basename(file, '.json'));
-  const finer = typeof action === 'string' && action !== '' ? `.${action}` : undefined;
-  return finer !== undefined && type.length > finer.length && type.endsWith(finer)
-    ? type.slice(0, -finer.length)
-    : type;
+  const { type: own } = parsed(body);
+  return asked ?? (typeof own === 'string' && own !== '' ? own : basename(file, '.json'));
 }
 
-function parsed(body: Buffer): { readonly id?: unknown; readonly type?: unknown; readonly action?: unknown } {
+function parsed(body: Buffer): { readonly id?: unknown; readonly type?: unknown } {
   try {
     const value: unknown = JSON.parse(body.toString('utf8'));
     return typeof value === 'object' && value !== null ? value : {};

@@ -4,7 +4,7 @@ import {
   type ExternalEffectOptions,
   type PerformResult,
 } from '../effects/define-external-effect.js';
-import type { ExternalEffect, LocalEffect } from '../effects/effect.js';
+import { declaredBy, type Effect, type ExternalEffect, type LocalEffect, type TakenFrom } from '../effects/effect.js';
 import { OnefoldError } from '../errors.js';
 import { checkTenant } from '../identity/check-tenant.js';
 import { durationMs } from '../runtime/duration.js';
@@ -43,7 +43,7 @@ export interface Source<Name extends string = string, Events extends EventSchema
   effect<const Types extends keyof Events & string>(
     name: string,
     options: LocalEffectOptions<Name, Events, Types>,
-  ): LocalEffect;
+  ): LocalEffect<TakenFrom<Events, Types>>;
   /**
    * Declares a call to the outside, and what finishes the work when its outcome stays unknown.
    *
@@ -52,7 +52,7 @@ export interface Source<Name extends string = string, Events extends EventSchema
   externalEffect<const Types extends keyof Events & string, Result extends PerformResult>(
     name: string,
     options: ExternalEffectOptions<Name, Events, Types, Result>,
-  ): ExternalEffect;
+  ): ExternalEffect<TakenFrom<Events, Types>>;
 }
 
 const known: readonly (keyof SourceOptions)[] = [
@@ -100,16 +100,24 @@ export function defineSource<const Name extends string, Events extends EventSche
       );
     }
   }
-  return Object.freeze({
+  const source: Source<Name, Events> = Object.freeze({
     name,
     events,
     preset,
     settings: settingsOf(options, preset, place),
     verify: (request, context) => preset.verify(request, context),
     identify: (request) => preset.identify(request),
-    effect: (effectName, effectOptions) => defineEffect(name, events, effectName, effectOptions),
-    externalEffect: (effectName, effectOptions) => defineExternalEffect(name, events, effectName, effectOptions),
+    effect: (effectName, effectOptions) => declared(defineEffect(name, events, effectName, effectOptions)),
+    externalEffect: (effectName, effectOptions) =>
+      declared(defineExternalEffect(name, events, effectName, effectOptions)),
   } satisfies Source<Name, Events>);
+  // To an effect its source is one of any name and events: a function of its options would not fit otherwise.
+  const declaration = Object.freeze({ source: source as unknown as Source });
+  const declared = <Kind extends Effect>(effect: Kind): Kind => {
+    const whole: Kind = { ...effect, [declaredBy]: declaration };
+    return Object.freeze(whole);
+  };
+  return source;
 }
 
 function settingsOf(options: SourceOptions, preset: Preset, place: string): SourceSettings {

@@ -1,4 +1,4 @@
-import { type LogEntry, Runtime } from '@temporalio/worker';
+import { type LogEntry, makeTelemetryFilterString, Runtime } from '@temporalio/worker';
 import type { Logger } from '../runtime/logger.js';
 
 /** Lines of the SDK that repeat what our own lines say, with messages and stacks that may hold a payload. */
@@ -8,13 +8,20 @@ const repeated = /^Activity (failed|completed)|^Workflow (started|completed|fail
  * Sends the SDK's own log lines through ours, without the errors in them. The runtime is one per process; where the
  * user has installed one already, that stays.
  *
- * @param ownSignals The process handles SIGTERM and SIGINT itself, in its own order.
+ * @param options.ownSignals The process handles SIGTERM and SIGINT itself, in its own order.
+ * @param options.forwardCore The lines of the SDK's native part come this way too, instead of on standard error.
  */
-export function installRuntime(log: Logger, ownSignals: boolean): void {
+export function installRuntime(
+  log: Logger,
+  { ownSignals = false, forwardCore = false }: { readonly ownSignals?: boolean; readonly forwardCore?: boolean } = {},
+): void {
   try {
     Runtime.install({
       logger: sdkLogger(log),
       ...(ownSignals ? { shutdownSignals: [] } : {}),
+      ...(forwardCore
+        ? { telemetryOptions: { logging: { forward: {}, filter: makeTelemetryFilterString({ core: 'WARN' }) } } }
+        : {}),
     });
   } catch {
     log.debug('the Temporal runtime of this process was installed before');

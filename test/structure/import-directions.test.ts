@@ -30,6 +30,19 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
     'operations',
   ],
   cli: ['errors.ts', 'runtime', 'ledger', 'sources', 'worker', 'operations', 'onefold.ts', 'workflows'],
+  testing: [
+    'errors.ts',
+    'identity',
+    'runtime',
+    'ledger',
+    'effects',
+    'sources',
+    'workflows',
+    'receiver',
+    'worker',
+    'operations',
+    'onefold.ts',
+  ],
   'index.ts': ['errors.ts', 'runtime', 'ledger', 'effects', 'sources', 'worker', 'operations', 'onefold.ts'],
 };
 
@@ -104,14 +117,39 @@ test('others take from the workflows only their contract, and types', () => {
   expect(wrong.map(({ file, target }) => `${file} imports ${target}`)).toEqual([]);
 });
 
-test('a process that only receives never loads the native worker', () => {
+/** Every module that is loaded together with one, not counting types and what is loaded later. */
+function loadedWith(entry: string, later = false): ReadonlySet<string> {
   const reached = new Set<string>();
   const reach = (file: string): void => {
     if (reached.has(file)) return;
     reached.add(file);
-    for (const one of inside) if (one.path === file && !one.typeOnly && !one.dynamic) reach(one.to);
+    for (const one of inside) if (one.path === file && !one.typeOnly && (later || !one.dynamic)) reach(one.to);
   };
-  reach(join(src, 'index.ts'));
+  reach(join(src, entry));
+  return reached;
+}
+
+test('the main entry, the workflows and the executable never load the test kit, not even later', () => {
+  for (const entry of ['index.ts', 'workflows/index.ts', 'cli/main.ts']) {
+    const files = [...loadedWith(entry, true)].map((path) => relative(src, path));
+    expect(files.length).toBeGreaterThan(10);
+    expect(files.filter((file) => file.startsWith('testing/'))).toEqual([]);
+  }
+  const loaders = all
+    .filter(({ target }) => target === '@temporalio/testing')
+    .map(({ file }) => places(join(src, file)));
+  expect(new Set(loaders)).toEqual(new Set(['testing']));
+});
+
+test('the test kit leaves the choice of a test runner to its users', () => {
+  const runners = all.filter(
+    ({ file, target }) => file.startsWith('testing/') && /^(vitest|jest|mocha|node:test)/.test(target),
+  );
+  expect(runners).toEqual([]);
+});
+
+test('a process that only receives never loads the native worker', () => {
+  const reached = loadedWith('index.ts');
   const native = all.filter(({ path, target, typeOnly, dynamic }) => {
     return reached.has(path) && target === '@temporalio/worker' && !typeOnly && !dynamic;
   });
