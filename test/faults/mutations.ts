@@ -32,6 +32,10 @@ async function main(): Promise<number> {
   try {
     for (const name of copied) await cp(join(root, name), join(folder, name), { recursive: true });
     await symlink(join(root, 'node_modules'), join(folder, 'node_modules'));
+    for (const { what, file, find } of chosen) {
+      if ((await readFile(join(folder, file), 'utf8')).split(find).length === 2) continue;
+      throw new Stale(`'${what}' does not apply: ${file} must hold this exactly once: ${find}`);
+    }
     const files = [...new Set(chosen.flatMap(({ caughtBy }) => caughtBy))];
     if ((await runTests(folder, files)) !== 'passed') throw new Stale('the tests do not pass on the unchanged sources');
     let survived = 0;
@@ -50,9 +54,6 @@ async function main(): Promise<number> {
 async function isCaught(folder: string, { what, file, find, replace, caughtBy }: Mutation): Promise<boolean> {
   const path = join(folder, file);
   const source = await readFile(path, 'utf8');
-  if (source.split(find).length !== 2) {
-    throw new Stale(`'${what}' does not apply: ${file} must hold this exactly once: ${find}`);
-  }
   await writeFile(
     path,
     source.replace(find, () => replace),

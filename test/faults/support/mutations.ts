@@ -60,8 +60,8 @@ export const mutations: readonly Mutation[] = [
   {
     what: 'the deadline is not looked at before the call',
     file: call,
-    find: '  if (stop !== undefined) {',
-    replace: '  if (false) {',
+    find: '  if (stop !== undefined) return giveBackHeld(run, held, stop);\n',
+    replace: '',
     caughtBy: [zombie],
   },
   {
