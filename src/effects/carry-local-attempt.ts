@@ -1,5 +1,4 @@
 import { OnefoldError } from '../errors.js';
-import type { BusinessKey } from '../identity/business-identity.js';
 import { displayEvent } from '../identity/event-identity.js';
 import { claimEffect } from '../ledger/claim-effect.js';
 import { completeEffect, endEffect } from '../ledger/complete-effect.js';
@@ -11,24 +10,12 @@ import { carriedVersion, OlderState } from './carried-version.js';
 import { ledgerName, ledgerNames } from './catalogue.js';
 import { sqlState } from './classify-failure.js';
 import type { LocalEffect, RegisteredTx } from './effect.js';
+import type { EffectAttempt } from './effect-attempt.js';
 import { encodeResult } from './encode-result.js';
-import type { ReceivedEvent } from './event.js';
 
 /** One attempt of a local write. */
-export interface LocalAttempt {
+export interface LocalAttempt extends EffectAttempt {
   readonly effect: LocalEffect;
-  readonly event: ReceivedEvent;
-  readonly dataDigest: string;
-  readonly eventKey: string;
-  readonly businessKey: BusinessKey;
-  /** Counted from 1. */
-  readonly attempt: number;
-  /** A fresh UUID per execution. */
-  readonly owner: string;
-  /** Bounds every statement, wait and idleness of the transaction, in ms. */
-  readonly timeoutMs: number;
-  /** Aborts at the timeout, on cancellation, and at shutdown; its reason is the error the attempt fails with. */
-  readonly signal: AbortSignal;
 }
 
 /** How an attempt that did not throw ended. */

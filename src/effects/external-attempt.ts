@@ -1,8 +1,8 @@
-import type { BusinessKey } from '../identity/business-identity.js';
 import type { Ledger } from '../ledger/ledger.js';
 import type { FailureDetail, StoredResult } from '../workflows/contract.js';
 import type { OnStep } from './attempt-steps.js';
 import type { ExternalEffect, RegisteredTx } from './effect.js';
+import type { EffectAttempt } from './effect-attempt.js';
 import type { ReceivedEvent } from './event.js';
 
 /** What an attempt at an external effect tells whoever watches, beside its end. */
@@ -13,23 +13,12 @@ export type AttemptNotice =
   | { readonly kind: 'superseded'; readonly fence: number; readonly ended: 'performed' | 'not_done' | 'unknown' };
 
 /** One attempt at an external effect. */
-export interface ExternalAttempt {
+export interface ExternalAttempt extends EffectAttempt {
   readonly effect: ExternalEffect;
-  readonly event: ReceivedEvent;
-  readonly dataDigest: string;
-  readonly eventKey: string;
-  readonly businessKey: BusinessKey;
-  /** Counted from 1. */
-  readonly attempt: number;
-  /** A fresh UUID per execution. */
-  readonly owner: string;
-  /** When this execution began, Unix ms, and how long it may take, ms. */
+  /** When this execution began, Unix ms. */
   readonly startedAt: number;
-  readonly timeoutMs: number;
   /** The policy's `nonRetryableErrorTypes`. */
   readonly nonRetryable: readonly string[];
-  /** Aborts at the timeout, on cancellation, and at shutdown; its reason is the error the attempt fails with. */
-  readonly signal: AbortSignal;
   /** Reads another event, whose attempt this one takes over; undefined where the ledger has its body no more. */
   readonly readEvent: (eventKey: string) => Promise<ReceivedEvent | undefined>;
   readonly onNotice?: (notice: AttemptNotice) => void;

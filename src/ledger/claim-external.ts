@@ -1,27 +1,14 @@
 import { OnefoldError } from '../errors.js';
-import type { BusinessKey } from '../identity/business-identity.js';
 import type { StoredResult } from '../workflows/contract.js';
-import { recordedOtherwise, rekeyedMeanwhile } from './claim-effect.js';
+import { type ClaimRequest, recordedOtherwise, rekeyedMeanwhile } from './claim-effect.js';
 import { abandonedMeanwhile } from './complete-effect.js';
 import type { Sql } from './database.js';
 import { type HeldClaim, interval } from './held-claim.js';
 import { storedResult, travellingResultBytes } from './read-plan.js';
 import type { SchemaName } from './schema-name.js';
 
-/** Who asks for which external effect. */
-export interface ExternalClaimRequest {
-  readonly tenant: string;
-  /** The name that the ledger goes by. */
-  readonly effect: string;
-  /** Every name that the effect has had: it is claimed under all of them. */
-  readonly names: readonly string[];
-  readonly businessKey: BusinessKey;
-  readonly eventKey: string;
-  /** `source/event-id`, for people. */
-  readonly event: string;
-  readonly dataDigest: string;
-  /** A fresh UUID per execution. */
-  readonly owner: string;
+/** Who asks for which external effect. It is claimed under all the names that it has had. */
+export interface ExternalClaimRequest extends Omit<ClaimRequest, 'lockTimeoutMs'> {
   readonly leaseMs: number;
   /** What the idempotency keys of all generations begin with. */
   readonly keyBase: string;
