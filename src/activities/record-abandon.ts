@@ -2,7 +2,7 @@ import { inputWithoutBody } from '../effects/plan-event.js';
 import { travellingResult } from '../effects/travelling-result.js';
 import { abandonEvent } from '../ledger/abandon-event.js';
 import type { Sql } from '../ledger/database.js';
-import { readDoubts } from '../ledger/read-doubts.js';
+import { type DoubtfulEffect, readDoubts } from '../ledger/read-doubts.js';
 import { readPlan } from '../ledger/read-plan.js';
 import { readAct, recordAct } from '../ledger/record-act.js';
 import { storableText } from '../ledger/storable-text.js';
@@ -30,8 +30,8 @@ export interface RecordAbandonAnswer {
   readonly abandoned: boolean;
   /** Effects of the event that the ledger has as ended. */
   readonly ends: readonly EffectEnd[];
-  /** Business keys of its other effects whose outcome is unknown. */
-  readonly inDoubt: readonly string[];
+  /** Its other effects whose outcome is unknown, by their present names. */
+  readonly inDoubt: readonly DoubtfulEffect[];
 }
 
 /** Makes the activity that records an abandoned event together with the act of the person. */
@@ -67,7 +67,9 @@ export function createRecordAbandon(deps: ActivityDependencies) {
             outcome: 'abandoned',
           });
         }
-        return { abandoned, ends, inDoubt: await readDoubts(sql, schema, event.tenant, event.eventKey) };
+        const doubts = await readDoubts(sql, schema, event.tenant, event.eventKey);
+        const inDoubt = doubts.map((one) => ({ ...one, effect: presentName(deps, one.effect) }));
+        return { abandoned, ends, inDoubt };
       },
       {
         statementTimeoutMs: transactionLimitMs,
@@ -106,7 +108,7 @@ async function readEnds(deps: ActivityDependencies, sql: Sql, event: EventRef): 
     const { result, ...end } = ended;
     return [
       {
-        effect: deps.catalogue.effect(effect)?.name ?? effect,
+        effect: presentName(deps, effect),
         businessKey,
         attempts: 0,
         ...end,
@@ -114,4 +116,8 @@ async function readEnds(deps: ActivityDependencies, sql: Sql, event: EventRef): 
       },
     ];
   });
+}
+
+function presentName({ catalogue }: ActivityDependencies, effect: string): string {
+  return catalogue.effect(effect)?.name ?? effect;
 }

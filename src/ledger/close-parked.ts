@@ -9,14 +9,19 @@ export interface ParkedEffect {
   readonly businessKey: string;
 }
 
+/** How a parked effect stands. */
+export interface LookedAtParked {
+  readonly parked: boolean;
+  /** Its event has an entry among those that wait. A look of a sibling from before this one parked may have closed it. */
+  readonly listed: boolean;
+}
+
 /**
  * Looks whether an effect still waits for a person. Where it does not, and no other effect of its event does, the event
  * leaves the list of those that wait.
- *
- * @returns Whether it is parked.
  */
-export async function closeParked(sql: Sql, schema: SchemaName, one: ParkedEffect): Promise<boolean> {
-  const { rows } = await sql<{ parked: boolean }>(
+export async function closeParked(sql: Sql, schema: SchemaName, one: ParkedEffect): Promise<LookedAtParked> {
+  const { rows } = await sql<LookedAtParked>(
     `WITH this AS (
        SELECT EXISTS (SELECT 1 FROM ${schema}.effects
                       WHERE tenant = $1 AND effect = ANY($3) AND business_key = $4 AND state = 'parked') AS parked
@@ -29,8 +34,10 @@ export async function closeParked(sql: Sql, schema: SchemaName, one: ParkedEffec
        WHERE tenant = $1 AND event_key = $2 AND closed_at IS NULL AND parked
          AND NOT EXISTS (SELECT 1 FROM this WHERE parked) AND NOT EXISTS (SELECT 1 FROM others)
      )
-     SELECT parked FROM this`,
+     SELECT parked, EXISTS (SELECT 1 FROM ${schema}.dead_letters AS l
+                            WHERE l.tenant = $1 AND l.event_key = $2 AND l.closed_at IS NULL AND l.parked) AS listed
+     FROM this`,
     [one.tenant, one.eventKey, one.names, one.businessKey],
   );
-  return rows[0]?.parked === true;
+  return rows[0] ?? { parked: false, listed: false };
 }

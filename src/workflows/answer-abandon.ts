@@ -2,6 +2,7 @@ import { records } from './activities.js';
 import type { AbandonAnswer, EffectEnd, EffectProgress } from './contract.js';
 import { endFor } from './end-for.js';
 import { type EventRun, eventRef } from './event-run.js';
+import { saidOf } from './said-of.js';
 
 /**
  * Records an accepted abandon once the last attempt has ended, with the ledger's verdict on each effect, and sets the
@@ -25,7 +26,7 @@ export async function answerAbandon(run: EventRun): Promise<AbandonAnswer> {
     const known = endFor(run, ends, progress.planned);
     progress.ended = known
       ? { ...known, attempts: progress.attempts }
-      : (progress.ended ?? unfinished(progress, inDoubt));
+      : (progress.ended ?? unfinished(progress, saidOf(run, inDoubt, progress.planned) !== undefined));
   }
   run.abandonAnswer = {
     abandoned,
@@ -35,9 +36,9 @@ export async function answerAbandon(run: EventRun): Promise<AbandonAnswer> {
   return run.abandonAnswer;
 }
 
-function unfinished({ planned, attempts }: EffectProgress, inDoubt: readonly string[]): EffectEnd {
+function unfinished({ planned, attempts }: EffectProgress, inDoubt: boolean): EffectEnd {
   const end = { effect: planned.effect, businessKey: planned.businessKey, outcome: 'abandoned' as const, attempts };
-  return planned.external && inDoubt.includes(planned.businessKey)
+  return planned.external && inDoubt
     ? { ...end, code: 'outcome_unknown', message: 'an attempt may have taken hold, and nobody will find out' }
     : end;
 }

@@ -1,15 +1,17 @@
 import { ApplicationFailure, CancellationScope, CancelledFailure } from '@temporalio/workflow';
 import { cutText } from '../identity/cut-text.js';
 import { localAttempts, records, attempts as regular, serverMarginMs } from './activities.js';
-import { beginParked, carryParked } from './carry-parked.js';
-import type { AttemptAnswer, EffectEnd, EffectProgress, FailureDetail } from './contract.js';
+import { carryGivenUp } from './carry-given-up.js';
+import { carryParked } from './carry-parked.js';
+import type { AttemptAnswer, EffectEnd, EffectProgress, FailureDetail, GivenUpEffect } from './contract.js';
 import { endFor } from './end-for.js';
 import { type EventRun, eventRef } from './event-run.js';
 import { failedEnd } from './failed-end.js';
 import { keepReason } from './keep-reason.js';
 import { pause } from './pause.js';
-import { backoffMs, inWords, waitMs } from './pauses.js';
+import { backoffMs, inWords, takeOverJitterMs, waitMs } from './pauses.js';
 import { readFailure } from './read-failure.js';
+import { retellParked } from './record-parked.js';
 import { showState } from './show-state.js';
 
 /** Waits that the budget of elapsed time does not count, since the effect itself is not what is late. */
@@ -21,9 +23,6 @@ const freeWaits = new Set([
   'outcome_settling',
   'worker_shutdown',
 ]);
-
-/** Between the end of a lease and the attempt that takes it over, at most, in ms: so that two do not come at once. */
-const takeOverJitterMs = 500;
 
 /**
  * Carries one effect of the event to its end, attempt by attempt, with a durable pause between. Returns early, without
@@ -38,6 +37,10 @@ export async function carryEffect(run: EventRun, progress: EffectProgress): Prom
   while (!progress.ended) {
     if (progress.parked) {
       if (!(await carryParked(run, progress))) return;
+      continue;
+    }
+    if (progress.givenUp) {
+      if (!(await carryGivenUp(run, progress))) return;
       continue;
     }
     if (progress.nextTryAt !== undefined) {
@@ -59,7 +62,7 @@ export async function carryEffect(run: EventRun, progress: EffectProgress): Prom
           permanent: false,
           counted: true,
         });
-        beginParked(progress);
+        progress.parked = { since: Date.now(), looks: 0 };
       }
     } catch (error) {
       if (CancellationScope.current().consideredCancelled) throw new CancelledFailure('stopped');
@@ -68,6 +71,9 @@ export async function carryEffect(run: EventRun, progress: EffectProgress): Prom
     local = false;
   }
   run.phases.set(planned.effect, 'ended');
+  if (progress.ended.outcome === 'failed' && run.progress.some(({ parked, givenUp }) => parked || givenUp)) {
+    await retellParked(run);
+  }
 }
 
 /** After a failed attempt: the end, or the moment of the next one. */
@@ -84,14 +90,15 @@ function decide(run: EventRun, progress: EffectProgress, failure: FailureDetail)
     // Each cause grows its own pause: waiting long for one thing is no reason to wait long for the next.
     progress.waits = sameCause ? progress.waits + 1 : 1;
   }
-  if (failure.permanent) {
-    end(progress, failure, failure.code, failure.message);
+  if (failure.permanent && !isToBeAsked(progress, failure)) {
+    const { code, message } = failure;
+    giveUp(progress, { code, message, ...(failure.outcomeUnknown ? {} : { ownDoubtOnly: true }) });
     return;
   }
   const counted = progress.attempts - (progress.forgiven ?? 0);
   const spent = `${failure.code}: ${failure.message}`;
-  if (counted >= policy.maximumAttempts) {
-    end(progress, failure, 'budget_spent', `gave up after ${progress.attempts} attempts: ${spent}`);
+  if (failure.counted && counted >= policy.maximumAttempts) {
+    giveUp(progress, { code: 'budget_spent', message: `gave up after ${progress.attempts} attempts: ${spent}` });
     return;
   }
   const delayMs = failure.counted
@@ -102,7 +109,8 @@ function decide(run: EventRun, progress: EffectProgress, failure: FailureDetail)
     progress.startedAt = startedAt + delayMs;
   } else if (now + delayMs > startedAt + policy.maximumElapsedMs) {
     const elapsed = inWords(now - startedAt);
-    end(progress, failure, 'budget_spent', `gave up after ${elapsed}, ${progress.attempts} attempts: ${spent}`);
+    const message = `gave up after ${elapsed}, ${progress.attempts} attempts: ${spent}`;
+    giveUp(progress, { code: 'budget_spent', message });
     return;
   }
   progress.nextTryAt = now + delayMs;
@@ -111,15 +119,22 @@ function decide(run: EventRun, progress: EffectProgress, failure: FailureDetail)
 }
 
 /**
- * Gives an effect up. One that was to be found out by asking, or by a person, and is still unknown, is left to a person
- * instead; so is one whose last attempt vanished, which the server tells as a timeout. Under `forwardsKey` a replay, or a
- * redelivery, sends the same request again, so that its event may rest among the dead letters.
+ * Whether the recipient can tell what the attempt came to, which says more than its error: it was final for performing, and
+ * after an 'absent' the next attempt finds out whether it still is.
  */
-function end(progress: EffectProgress, failure: FailureDetail, code: string, message: string): void {
+function isToBeAsked({ planned }: EffectProgress, failure: FailureDetail): boolean {
+  return failure.outcomeUnknown === true && planned.external?.recovery === 'reconcile';
+}
+
+/**
+ * Gives an effect up. One whose doubts are settled by asking, or by a person, ends by what the ledger then has of it. Under
+ * `forwardsKey` a replay, or a redelivery, sends the same request again, so that its event may rest among the dead letters;
+ * so may an abandoned one, which waits for nobody.
+ */
+function giveUp(progress: EffectProgress, how: GivenUpEffect): void {
   const { external } = progress.planned;
-  const unknown = failure.outcomeUnknown === true || failure.code === 'attempt_timed_out';
-  if (unknown && external && external.recovery !== 'forwardsKey') beginParked(progress);
-  else progress.ended = failedEnd(progress, code, message);
+  if (external && external.recovery !== 'forwardsKey' && how.code !== 'abandoned') progress.givenUp = how;
+  else progress.ended = failedEnd(progress, how.code, how.message);
 }
 
 /** A wait need not be longer than what it waits for. */

@@ -222,6 +222,14 @@ export interface AttemptReason {
   readonly message: string;
 }
 
+/** The failure for which an effect is given up. */
+export interface GivenUpEffect {
+  readonly code: string;
+  readonly message: string;
+  /** It says nothing about a doubt that another event's attempt has left, which is that event's to settle. */
+  readonly ownDoubtOnly?: true;
+}
+
 /** One effect's progress, which survives continue-as-new. */
 export interface EffectProgress {
   readonly planned: PlannedEffect;
@@ -234,6 +242,10 @@ export interface EffectProgress {
   nextTryAt?: number;
   /** Waits for a person since then, Unix ms, and was looked at so often. */
   parked?: { readonly since: number; readonly looks: number };
+  /** How it ends, unless the ledger says that its outcome is unknown, or that it is done. */
+  givenUp?: GivenUpEffect;
+  /** The ledger had it as done when it was given up: one more attempt ends it. */
+  foundDone?: true;
   /** Attempts before a person decided, which the budget does not count. */
   forgiven?: number;
   reasons: AttemptReason[];

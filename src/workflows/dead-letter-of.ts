@@ -1,18 +1,27 @@
 import type { RecordDeadLetterArgument } from '../activities/write-dead-letter.js';
 import { cutText } from '../identity/cut-text.js';
-import type { AttemptReason } from './contract.js';
+import type { AttemptReason, EffectProgress } from './contract.js';
 import { type EventRun, eventRef } from './event-run.js';
 
-/** What a dead letter says of an event as it stands: each effect with the reason of every attempt. */
-export function deadLetterOf(run: EventRun, code: string, message: string): RecordDeadLetterArgument {
+/**
+ * What a dead letter says of an event as it stands: each effect with the reason of every attempt.
+ *
+ * @param parking The effect that parks by being written down with it.
+ */
+export function deadLetterOf(
+  run: EventRun,
+  code: string,
+  message: string,
+  parking?: EffectProgress,
+): RecordDeadLetterArgument {
   const { carried: _carried, ...input } = run.input;
   const effects = run.plan
-    ? run.progress.map(({ planned, attempts, reasons, ended, parked }) => ({
-        effect: planned.effect,
-        businessKey: planned.businessKey,
-        outcome: ended?.outcome ?? (parked ? 'parked' : 'open'),
-        attempts,
-        reasons: reasonsThatFit(reasons, run.progress.length),
+    ? run.progress.map((one) => ({
+        effect: one.planned.effect,
+        businessKey: one.planned.businessKey,
+        outcome: one.ended?.outcome ?? (one.parked || one === parking ? 'parked' : 'open'),
+        attempts: one.attempts,
+        reasons: reasonsThatFit(one.reasons, run.progress.length),
       }))
     : [{ step: 'plan', effects: input.effects, attempts: run.planning.attempts, reasons: run.planning.reasons }];
   return {

@@ -26,6 +26,8 @@ export interface EventRun {
   readonly phases: Map<string, EffectPhase>;
   /** Counts `retryNow` per effect, and under '' for all; a pause ends when its count moves. */
   readonly nudges: Map<string, number>;
+  /** Ends when the event's entry among those that wait for a person is not being written; see `inTurn`. */
+  writing: Promise<unknown>;
   /** The search attributes as this run set them last. */
   shown: string | undefined;
   /** The history is long enough: loops stop at their next pause, and the event continues as new. */
@@ -61,6 +63,7 @@ export function createEventRun(input: ProcessEventInput): EventRun {
     },
     phases: new Map(),
     nudges: new Map(),
+    writing: Promise.resolve(),
     shown: undefined,
     rollingOver: false,
     abandon: undefined,

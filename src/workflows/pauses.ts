@@ -6,6 +6,9 @@ const longestWaitMs = 15 * 60_000;
 /** The first wait for something outside the event: another event's transaction, a worker that knows the effect. */
 const firstWaitMs = 1000;
 
+/** Between the end of a lease and whatever it was waited for, at most, in ms: so that two do not come at once. */
+export const takeOverJitterMs = 500;
+
 /**
  * The pause before the next attempt: full jitter, so that events that failed together do not come back together, and
  * never below what the other side asked for.
@@ -37,6 +40,15 @@ export function backoffMs(
 export function waitMs(waits: number, random: number, askedMs = firstWaitMs): number {
   const grown = Math.min(Math.max(longestWaitMs, askedMs), askedMs * 1.5 ** Math.min(waits - 1, 60));
   return Math.ceil(grown * (1 + random / 4));
+}
+
+/**
+ * The pause until a lease that somebody holds is over: never shorter, and growing where it is renewed again and again.
+ *
+ * @param waits Waits so far, from 1.
+ */
+export function leaseWaitMs(waits: number, random: number, leaseLeftMs: number): number {
+  return Math.ceil(Math.max(leaseLeftMs + random * takeOverJitterMs, waitMs(waits, random)));
 }
 
 /** A duration in words that a person reads in the Web UI: `8.4 s`, `12 min`, `2.5 h`. */

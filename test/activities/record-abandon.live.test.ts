@@ -143,6 +143,22 @@ test('a completion that comes after an abandon is refused, and nothing of its at
   });
 });
 
+test('an abandon names the effects that may have taken hold, and not others with their business key', async () => {
+  const one = await planned('ship-order', 'send-mail');
+  for (const [effect, state] of [
+    ['ship-order', 'released'],
+    ['send-mail', 'unknown'],
+  ]) {
+    await harness.sql(
+      `INSERT INTO onefold.effects (tenant, effect, business_key, state, fence, owner, event_key, event, data_digest)
+       VALUES ('', $1, $2, $3, 1, gen_random_uuid(), $4, 'shop/x', '')`,
+      [effect, one.event.id, state, one.eventKey],
+    );
+  }
+  const { inDoubt } = await recordAbandon(argumentOf(one));
+  expect(inDoubt).toEqual([{ effect: 'send-mail', businessKey: one.event.id }]);
+});
+
 test('an event that was abandoned before its plan keeps its body, and a replay plans from it', async () => {
   const one = created(['ship-order']);
   const text = JSON.stringify(one.event.body);

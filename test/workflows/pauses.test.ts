@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { attemptPolicy } from '../../src/effects/retry-options.js';
-import { backoffMs, inWords, waitMs } from '../../src/workflows/pauses.js';
+import { backoffMs, inWords, leaseWaitMs, waitMs } from '../../src/workflows/pauses.js';
 
 const policy = attemptPolicy(undefined, 30_000, 'test');
 const anyPolicy = fc.record({
@@ -73,4 +73,14 @@ test.each([
   [9_000_000, '2.5 h'],
 ])('%i ms reads %s', (ms, words) => {
   expect(inWords(ms)).toBe(words);
+});
+
+test('a wait for a lease is never over before it, comes soon after it, and grows where it is renewed', () => {
+  fc.assert(
+    fc.property(fc.integer({ min: 0, max: 3_600_000 }), attempts, random, (leaseLeftMs, waits, share) => {
+      expect(leaseWaitMs(waits, share, leaseLeftMs)).toBeGreaterThanOrEqual(leaseLeftMs);
+    }),
+  );
+  expect(leaseWaitMs(1, 0.999, 40_000)).toBeLessThanOrEqual(40_500);
+  expect(leaseWaitMs(12, 0, 3000)).toBeGreaterThan(60_000);
 });

@@ -58,15 +58,7 @@ export function checkEffect(
   const attemptMs = effect.kind === 'external' ? Math.max(policy.timeoutMs, effect.leaseMs) : policy.timeoutMs;
   const budget = describeBudget(policy, attemptMs);
   const findings: Finding[] = [];
-  if (policy.maximumAttempts === 1) {
-    findings.push(
-      found(
-        'single_attempt',
-        'it has a single attempt, which a worker that dies during it may spend: the event is then a dead letter',
-        'give `retry.maximumAttempts` at least 2, or be ready to replay',
-      ),
-    );
-  }
+  if (policy.maximumAttempts === 1) findings.push(found('single_attempt', ...singleAttempt(effect)));
   if (effect.kind === 'external') findings.push(...checkExternal(effect, budget, graceMs, found));
   return {
     effect: {
@@ -83,6 +75,29 @@ export function checkEffect(
     },
     findings,
   };
+}
+
+/** @returns What a dead worker makes of it, and the remedy. */
+function singleAttempt(effect: Effect): [message: string, remedy: string] {
+  const spent = 'it has a single attempt, which a worker that dies during it may spend:';
+  const recovery = effect.kind === 'external' ? (effect.recovery as ExternalEffect['recovery'] | undefined) : undefined;
+  switch (recovery?.kind) {
+    case 'reconcile':
+      return [
+        `${spent} where a call may have been made it is then parked for a person, and the recipient is not asked; else the event is a dead letter`,
+        'give `retry.maximumAttempts` at least 2, so that the recipient is asked',
+      ];
+    case 'park':
+      return [
+        `${spent} where a call may have been made it is then parked for a person; else the event is a dead letter`,
+        'give `retry.maximumAttempts` at least 2, or be ready to replay',
+      ];
+    default:
+      return [
+        `${spent} the event is then a dead letter`,
+        'give `retry.maximumAttempts` at least 2, or be ready to replay',
+      ];
+  }
 }
 
 function external(effect: ExternalEffect): Pick<CheckedEffect, 'leaseMs' | 'heartbeatMs' | 'recovery'> {

@@ -34,6 +34,9 @@ const spentLocal =
 const spentExternal =
   'The crash has spent the single attempt: the event is a dead letter, and a redelivery or `onefold replay` makes the next one.';
 
+/** Nobody asks the recipient then, since asking takes an attempt. */
+const spentInDoubt = 'The crash has spent the single attempt: when the lease is over it is parked';
+
 /** What stands in the ledger when the worker is gone, and from when on another attempt may act on it. */
 function claimed({ leaseMs, heartbeatMs }: ExternalEffect): string {
   const lease = durationInWords(leaseMs);
@@ -55,8 +58,10 @@ function stepsOf(effect: ExternalEffect): readonly string[] {
         : [same, `Later it is parked: ${person}.`];
     }
     case 'reconcile':
+      if (effect.policy.maximumAttempts === 1) return [`${spentInDoubt}: ${person}.`];
       return ["Temporal's next attempt asks the recipient.", ...asked(recovery.settleAfterMs, `parked: ${person}`)];
     case 'park':
+      if (effect.policy.maximumAttempts === 1) return [`${spentInDoubt}: ${person}.`];
       return [`Temporal's next attempt parks it: ${person}.`];
     default:
       return [];

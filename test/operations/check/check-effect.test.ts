@@ -123,7 +123,18 @@ test('a single attempt is a warning, since a dead worker may spend it', () => {
   for (const effect of [local({ retry }), resent]) {
     const checked = checkEffect(effect, 10_000);
     expect(checked.findings).toMatchObject([{ id: 'single_attempt', level: 'warning' }]);
+    expect(checked.findings[0]?.message).toMatch(/the event is then a dead letter$/);
     expect(checked.effect.whatFinishes.at(-1)).toMatch(/spent the single attempt/);
+  }
+});
+
+test('a single attempt that leaves its outcome to a person or to asking is said to be parked, not asked about', () => {
+  for (const recovery of [park(), reconcile(ask)]) {
+    const { findings, effect } = checkEffect(external({ retry: { maximumAttempts: 1 }, recovery }), 10_000);
+    expect(findings).toMatchObject([{ id: 'single_attempt', message: expect.stringMatching(/it is then parked/) }]);
+    const answer = effect.whatFinishes.join(' ');
+    expect(answer).toMatch(/spent the single attempt: when the lease is over it is parked: .*onefold resolve/);
+    expect(answer).not.toMatch(/next attempt|asks the recipient/);
   }
 });
 
