@@ -1,7 +1,7 @@
 import type { TakenClaim } from '../ledger/claim-external.js';
-import { endEffect } from '../ledger/complete-effect.js';
-import { ledgerName, ledgerNames } from './catalogue.js';
+import { ledgerName } from './catalogue.js';
 import type { AttemptClaim } from './claim-for-attempt.js';
+import { endForEvent } from './end-for-event.js';
 import { parkedMessage } from './end-held.js';
 import type { AttemptInLedger, ExternalAttemptEnd } from './external-attempt.js';
 
@@ -20,7 +20,7 @@ export async function answerRefused(
     case 'parked':
       return { kind: 'parked', fence: claim.fence, message: parkedMessage(claim.event, 'its outcome is unknown') };
     case 'stale':
-      await endForEvent(run, { effect: ledgerName(run.attempt.effect), outcome: 'stale' });
+      await endForEvent(run, run.attempt.eventKey, { effect: ledgerName(run.attempt.effect), outcome: 'stale' });
       return {
         kind: 'ended',
         outcome: 'stale',
@@ -35,7 +35,7 @@ export async function answerRefused(
       // Our own event did it when the answer of an earlier attempt was lost: that is done, not somebody else's work.
       const own = claim.eventKey === run.attempt.eventKey;
       const outcome = own ? 'done' : 'already_done';
-      await endForEvent(run, { effect: claim.effect, outcome });
+      await endForEvent(run, run.attempt.eventKey, { effect: claim.effect, outcome });
       const { fence, result } = claim;
       return {
         kind: 'ended',
@@ -47,19 +47,4 @@ export async function answerRefused(
       };
     }
   }
-}
-
-/** Of the short transaction that ends an effect for its event, ms. */
-const endLimitMs = 5000;
-
-async function endForEvent(
-  { ledger, attempt }: AttemptInLedger,
-  end: { readonly effect: string; readonly outcome: 'done' | 'already_done' | 'stale' },
-): Promise<void> {
-  const { event, eventKey, businessKey, effect } = attempt;
-  const names = ledgerNames(effect);
-  await ledger.database.transaction(
-    (_tx, sql) => endEffect(sql, ledger.schema, { tenant: event.tenant, names, businessKey, eventKey, ...end }),
-    { statementTimeoutMs: endLimitMs, lockTimeoutMs: endLimitMs, idleTimeoutMs: endLimitMs },
-  );
 }

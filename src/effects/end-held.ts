@@ -6,6 +6,7 @@ import type { FailureDetail } from '../workflows/contract.js';
 import { leaseMsOf } from './claim-for-attempt.js';
 import { classifyFailure } from './classify-failure.js';
 import { completeCall, writeUntil } from './complete-call.js';
+import { endForEvent } from './end-for-event.js';
 import type { ReceivedEvent } from './event.js';
 import type { AttemptInLedger, ExternalAttemptEnd } from './external-attempt.js';
 import { giveBack } from './give-back.js';
@@ -105,6 +106,7 @@ export async function completeHeld(
   const ended = await keepingLease(run, held, () => completeCall(run, made));
   if (ended.kind === 'superseded') return endSuperseded(run, held, 'performed');
   if (ended.kind === 'failed') return ended;
+  if (!own) await endForOther(run, held);
   return {
     kind: 'ended',
     outcome,
@@ -114,6 +116,16 @@ export async function completeHeld(
     ...(held.standsFor.sameData ? {} : { otherData: true }),
     ...(held.equalTo === undefined ? {} : { equalTo: held.equalTo }),
   };
+}
+
+/**
+ * The event whose work was finished here may be closed, with an open dead letter that this was the last reason for. What
+ * keeps it from being told now, such as that it was abandoned, is no failure of this attempt: its own next one finds it done.
+ */
+async function endForOther(run: AttemptInLedger, held: Held): Promise<void> {
+  const [row] = held.claim.rows;
+  if (!row) return;
+  await endForEvent(run, held.standsFor.eventKey, { effect: row.effect, outcome: 'done' }).catch(() => {});
 }
 
 /** The claim was taken while this attempt slept or overran: it writes nothing but that. */

@@ -49,7 +49,11 @@ export function createMetrics(): Metrics {
   const registers = [registry];
   const counter = <L extends string = never>(name: string, help: string, labelNames: L[] = []) =>
     new Counter<L>({ name: `onefold_${name}`, help, labelNames, registers });
-  const parkedNow = new Gauge({ name: 'onefold_parked_effects', help: 'Effects that wait for a person now.', registers });
+  const parkedNow = new Gauge({
+    name: 'onefold_parked_effects',
+    help: 'Effects that wait for a person now.',
+    registers,
+  });
   // Until the ledger was asked nothing is known, and 0 would say that nobody has to do anything.
   parkedNow.remove();
   return {

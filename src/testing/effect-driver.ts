@@ -145,11 +145,15 @@ export class EffectDriver {
     if (counted) this.#attempts += 1;
     else if (!permanent) return { outcome: 'waiting', ...why };
     const { policy, external, businessKey } = by.planned;
-    if (!permanent && this.#attempts - this.#forgiven < policy.maximumAttempts) return undefined;
-    if (!outcomeUnknown || external?.recovery !== 'reconcile') return { outcome: 'failed', ...why };
+    // Where the recipient can be asked, no failure is the last word on what is unknown.
+    const isLast = permanent && !(outcomeUnknown && external?.recovery === 'reconcile');
+    if (!isLast && this.#attempts - this.#forgiven < policy.maximumAttempts) return undefined;
+    if (!external || external.recovery === 'forwardsKey') return { outcome: 'failed', ...why };
     const { ledger, effect, input } = this.#settings;
-    const names = ledgerNames(effect);
-    await parkUnknown(ledger.database.query, ledger.schema, { tenant: input.tenant, names, businessKey });
+    const identity = { tenant: input.tenant, names: ledgerNames(effect), businessKey };
+    const { state } = await parkUnknown(ledger.database.query, ledger.schema, identity);
+    if (state === 'leased') return { outcome: 'waiting', ...why };
+    if (state !== 'parked') return { outcome: 'failed', ...why };
     this.#forgiven = this.#attempts;
     return { outcome: 'parked', ...why };
   }

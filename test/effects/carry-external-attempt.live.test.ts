@@ -423,6 +423,27 @@ describe('what another event takes over', () => {
     expect(await amounts({ id: 'evt-2', data: { amount: 7 } })).toEqual(['evt-1']);
   });
 
+  test('the event whose work was finished is ended with it, and leaves the dead letters', async () => {
+    const eventKey = `event//shop/evt-1-${order}`;
+    await harness.sql(
+      `INSERT INTO onefold.events (tenant, event_key, source, event_id, type, digest, input, received_at, remaining, state)
+       VALUES ('', $1, 'shop', 'evt-1', 'order.paid', 'd', '{}', now(), 1, 'dead_lettered')`,
+      [eventKey],
+    );
+    await harness.sql(`INSERT INTO onefold.event_effects VALUES ('', $1, 'charge-card', $2)`, [eventKey, order]);
+    await harness.sql(
+      `INSERT INTO onefold.dead_letters (tenant, event_key, source, event_id, type, code, message, input, effects, runs)
+       VALUES ('', $1, 'shop', 'evt-1', 'order.paid', 'terminated', 'm', '{}', '[]', '{}')`,
+      [eventKey],
+    );
+    await vanish('after_call');
+    await attempt({ id: 'evt-2' });
+    const [event] = await harness.sql('SELECT state, remaining FROM onefold.events WHERE event_key = $1', [eventKey]);
+    expect(event).toEqual({ state: 'done', remaining: 0 });
+    const [letter] = await harness.sql('SELECT closed_by FROM onefold.dead_letters WHERE event_key = $1', [eventKey]);
+    expect(letter).toEqual({ closed_by: 'completion' });
+  });
+
   test('once absent is believed, the effect is its own, with its own data', async () => {
     const recovery = reconcile(async () => 'absent');
     await vanish('after_call', { recovery });

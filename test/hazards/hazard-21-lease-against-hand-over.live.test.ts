@@ -147,7 +147,7 @@ function heartbeating(heartbeat: string): { configuration: Configuration; called
 }
 
 test.concurrent('an attempt whose lease is taken while it beats is told to stop', () => {
-  const { configuration, called } = heartbeating('200ms');
+  const { configuration, called } = heartbeating('1 second');
   return withHarness(configuration, async (harness) => {
     await harness.worker();
     const event = orderPaid({}, { effects: ['charge'] });
@@ -155,10 +155,10 @@ test.concurrent('an attempt whose lease is taken while it beats is told to stop'
     const signal = await called;
     await harness.sql(
       `UPDATE onefold.effects SET fence = fence + 1, owner = gen_random_uuid(), in_doubt = true,
-              lease_until = clock_timestamp() + interval '500 milliseconds' WHERE business_key = $1`,
+              lease_until = clock_timestamp() + interval '3 seconds' WHERE business_key = $1`,
       [chargeKey(event.id)],
     );
-    await until('the end of its signal', () => signal.aborted, 5000);
+    await until('the end of its signal', () => signal.aborted, 10_000);
     expect(signal.reason).toMatchObject({
       code: 'effect_superseded',
       message: 'the lease was taken by another attempt',
