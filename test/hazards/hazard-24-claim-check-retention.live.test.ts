@@ -80,6 +80,8 @@ test('marks go after a day, evidence of deliveries after ninety, in batches unti
     [key],
   );
   expect(await sweep()).toMatchObject({ marks: 1500, deliveries: 2500 });
-  expect(await harness.sql('SELECT run_id FROM onefold.attempt_marks')).toEqual([{ run_id: '0' }]);
-  expect(await harness.sql('SELECT 1 FROM onefold.deliveries')).toHaveLength(1);
+  // A first attempt of the tests above may have begun late, and left a mark of its own.
+  const marks = await harness.sql('SELECT run_id FROM onefold.attempt_marks WHERE event_key = $1', [key]);
+  expect(marks).toEqual([{ run_id: '0' }]);
+  expect(await harness.sql('SELECT 1 FROM onefold.deliveries WHERE event_key = $1', [key])).toHaveLength(1);
 });
