@@ -1,18 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { TestWorkflowEnvironment } from '@temporalio/testing';
-import { Runtime, Worker } from '@temporalio/worker';
+import { Runtime } from '@temporalio/worker';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import type { Activities } from '../../src/activities/index.js';
 import { park } from '../../src/effects/recovery.js';
 import { attemptPolicy } from '../../src/effects/retry-options.js';
-import { workflowSource } from '../../src/worker/workflow-source.js';
-import type {
-  EventStatus,
-  PlannedEffect,
-  ProcessEventInput,
-  ProcessEventResult,
-} from '../../src/workflows/contract.js';
+import type { EventStatus, ProcessEventResult } from '../../src/workflows/contract.js';
 import { createStage, type Stage } from '../operations/support/stage.js';
+import { runStubbed } from '../workflows/support/run-stubbed.js';
 import { shop } from './support/shop.js';
 import { until } from './support/until.js';
 
@@ -38,21 +33,16 @@ afterAll(async () => {
 /** Runs an event whose effect is parked until `resolvedAfterMs`; nobody signals. */
 async function runParked(resolvedAfterMs: number, parkedAtMostMs = 30 * day) {
   const id = randomUUID();
-  const taskQueue = `parked-${id}`;
   const looks: number[] = [];
   let letter: { code: string; afterMs: number } | undefined;
   let parkedAt: number | undefined;
-  const planned: PlannedEffect = {
+  const planned = {
     effect: 'charge',
-    businessKey: id,
-    indexedKey: id,
     policy: attemptPolicy(undefined, 30_000, 'test'),
-    localFirst: false,
     external: { recovery: 'park', parkedAtMostMs },
-  };
+  } as const;
   const sinceParked = async () => (await environment.currentTimeMs()) - (parkedAt ?? 0);
   const activities: Partial<Activities> = {
-    planEvent: async () => ({ kind: 'planned', plan: { effects: [planned], searchAttributes: [] } }),
     attemptEffect: async ({ attempt }) => {
       if (parkedAt === undefined) return { kind: 'parked', fence: 1, message: 'its outcome is unknown' };
       const end = { effect: 'charge', businessKey: id, outcome: 'done', attempts: attempt, fence: 2 } as const;
@@ -71,30 +61,8 @@ async function runParked(resolvedAfterMs: number, parkedAtMostMs = 30 * day) {
       return { opened: true };
     },
   };
-  const worker = await Worker.create({
-    connection: environment.nativeConnection,
-    taskQueue,
-    workflowBundle: await workflowSource(),
-    activities,
-    sinks: { onefold: { line: { fn() {}, callDuringReplay: false } } },
-  });
-  const input: ProcessEventInput = {
-    version: 1,
-    tenant: '',
-    source: 'shop',
-    id,
-    type: 'order.paid',
-    digest: 'digest',
-    receivedAt: '2026-01-01T00:00:00.000Z',
-    payload: { text: '{}' },
-    effects: ['charge'],
-  };
-  return worker.runUntil(async () => {
-    const result = (await environment.client.workflow
-      .execute('processEvent', { workflowId: `event//shop/${id}`, taskQueue, args: [input] })
-      .catch(() => undefined)) as ProcessEventResult | undefined;
-    return { result, looks, letter };
-  });
+  const result = await runStubbed(environment, id, planned, activities);
+  return { result, looks, letter };
 }
 
 test('a word whose signal was lost is found by the timer, which looks every quarter of an hour at the latest', async () => {

@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { ApplicationFailure } from '@temporalio/common';
 import { TestWorkflowEnvironment } from '@temporalio/testing';
-import { Runtime, Worker } from '@temporalio/worker';
+import { Runtime } from '@temporalio/worker';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import type { Activities } from '../../src/activities/index.js';
 import { attemptPolicy, type RetryOptions } from '../../src/effects/retry-options.js';
-import { workflowSource } from '../../src/worker/workflow-source.js';
-import type { FailureDetail, ProcessEventInput } from '../../src/workflows/contract.js';
+import type { FailureDetail } from '../../src/workflows/contract.js';
+import { runStubbed } from './support/run-stubbed.js';
 
 const quiet = { log() {}, trace() {}, debug() {}, info() {}, warn() {}, error() {} };
 
@@ -33,19 +33,11 @@ async function run(
   retry: RetryOptions | undefined,
   fail: (attempt: number) => Partial<FailureDetail> | undefined,
 ): Promise<Ended | 'done'> {
-  const taskQueue = `budget-${randomUUID()}`;
   const id = randomUUID();
   const times: number[] = [];
   let letter: { code: string; message: string; effects: string } | undefined;
-  const planned = {
-    effect: 'ship-order',
-    businessKey: id,
-    indexedKey: id,
-    policy: attemptPolicy(retry, 30_000, 'test'),
-    localFirst: false,
-  };
+  const planned = { effect: 'ship-order', policy: attemptPolicy(retry, 30_000, 'test') };
   const activities: Partial<Activities> = {
-    planEvent: async () => ({ kind: 'planned', plan: { effects: [planned], searchAttributes: [] } }),
     attemptEffect: async ({ attempt }) => {
       times.push(await environment.currentTimeMs());
       const failure = fail(attempt);
@@ -69,39 +61,16 @@ async function run(
       return { opened: true };
     },
   };
-  const worker = await Worker.create({
-    connection: environment.nativeConnection,
-    taskQueue,
-    workflowBundle: await workflowSource(),
-    activities,
-    sinks: { onefold: { line: { fn() {}, callDuringReplay: false } } },
-  });
-  const input: ProcessEventInput = {
-    version: 1,
-    tenant: '',
-    source: 'shop',
-    id,
-    type: 'order.paid',
-    digest: 'digest',
-    receivedAt: '2026-01-01T00:00:00.000Z',
-    payload: { text: '{}' },
-    effects: ['ship-order'],
+  const ended = await runStubbed(environment, id, planned, activities);
+  if (ended || !letter) return 'done';
+  const [effect] = JSON.parse(letter.effects);
+  const first = times[0] ?? 0;
+  return {
+    code: letter.code,
+    message: letter.message,
+    attempts: effect.attempts,
+    tries: times.map((time) => time - first),
   };
-  return worker.runUntil(async () => {
-    const ended = await environment.client.workflow
-      .execute('processEvent', { workflowId: `event//shop/${id}`, taskQueue, args: [input] })
-      .then(() => 'done' as const)
-      .catch(() => undefined);
-    if (ended || !letter) return 'done';
-    const [effect] = JSON.parse(letter.effects);
-    const first = times[0] ?? 0;
-    return {
-      code: letter.code,
-      message: letter.message,
-      attempts: effect.attempts,
-      tries: times.map((time) => time - first),
-    };
-  });
 }
 const hour = 3_600_000;
 const day = 24 * hour;
