@@ -53,9 +53,13 @@ export function createAttemptEffect(deps: ActivityDependencies) {
           ? ({ kind: 'ended', end: await carryLocal(deps, effect, argument) } as const)
           : await carryExternal(deps, effect, argument, began);
       if (answer.kind === 'failed') throw tell.failed(answer.detail, answer.thrown);
-      if (answer.kind === 'parked') tell.parked(answer.fence);
-      else tell.ended(answer.end);
-      return answer;
+      if (answer.kind === 'ended') {
+        tell.ended(answer.end);
+        return answer;
+      }
+      const { thrown, ...parked } = answer;
+      tell.parked(parked.fence, thrown);
+      return parked;
     } catch (error) {
       if (error instanceof ToldFailure) throw attemptFailure(error.detail);
       if (error instanceof AttemptVanished) throw attemptFailure(vanished(error));
@@ -101,10 +105,13 @@ function attemptTeller(deps: ActivityDependencies, argument: AttemptEffectArgume
       }
       deps.log.info({ ...named, outcome, doneBy, ms: Date.now() - began }, 'effect.done');
     },
-    parked(fence: number): void {
+    parked(fence: number, thrown: unknown): void {
       attempts.inc({ effect, ended: 'parked' });
       parked.inc({ effect });
-      deps.log.warn({ ...named, fence, code: 'effect_parked', ms: Date.now() - began }, 'effect.parked');
+      deps.log.warn(
+        { ...named, fence, code: 'effect_parked', ...thrownAt(thrown), ms: Date.now() - began },
+        'effect.parked',
+      );
     },
     failed(detail: FailureDetail, thrown: unknown): ToldFailure {
       const { code, permanent, counted, outcomeUnknown } = detail;

@@ -1,4 +1,6 @@
 import { Command, InvalidArgumentError } from 'commander';
+import { OnefoldError } from '../errors.js';
+import { notLoaded } from '../operations/check/not-loaded.js';
 import { operationsContext } from '../operations/context.js';
 import { durationMs } from '../runtime/duration.js';
 import { readEnvironment } from '../runtime/environment.js';
@@ -32,7 +34,11 @@ export function checkCommand(): Command {
       const { checkConfiguration } = await import('../operations/check/check-configuration.js');
       const { printCheck } = await import('./print-check.js');
       const { defaultGraceMs } = await import('../worker/create-worker.js');
-      const onefold = await loadConfig(flags.config ?? readEnvironment().config);
+      const onefold = await loadConfig(flags.config ?? readEnvironment().config).catch((error: unknown) => {
+        // Most mistakes are refused where the configuration is loaded; who reads JSON gets one object all the same.
+        if (flags.json && error instanceof OnefoldError) process.stdout.write(`${JSON.stringify(notLoaded(error))}\n`);
+        throw error;
+      });
       try {
         const report = await checkConfiguration(onefold[operationsContext], {
           offline: flags.offline === true,

@@ -9,6 +9,7 @@ import {
   stoppedDetail,
   unknownOutcome,
 } from './end-held.js';
+import { errorChain } from './error-chain.js';
 import type { ReceivedEvent } from './event.js';
 import type { AttemptInLedger, ExternalAttemptEnd } from './external-attempt.js';
 import { confirmHeld, type Held, overdue, runUnderLease } from './held-attempt.js';
@@ -57,5 +58,21 @@ async function judgeFailure(
   if (signal.aborted) return leaveInDoubt(run, held, called, stoppedDetail(run), true);
   const { code, message } = detail;
   const named = code === 'effect_threw' || code === 'outcome_unknown' ? message : `${code}: ${message}`;
-  return leaveInDoubt(run, held, called, { ...detail, ...unknownOutcome(named), permanent: detail.permanent }, true);
+  const because = causeCodes(thrown).map((cause) => ` (${cause})`);
+  return leaveInDoubt(
+    run,
+    held,
+    called,
+    { ...detail, ...unknownOutcome(named + because.join('')), permanent: detail.permanent },
+    true,
+  );
+}
+
+/** Codes as programs give them; one that was made from data is none. */
+const plainCode = /^[A-Z][A-Z0-9_]{2,40}$/;
+
+/** What a client wraps says most: `fetch failed` tells nothing, and the code of its cause whether anything was sent. */
+function causeCodes(thrown: unknown): string[] {
+  const codes = (errorChain(thrown) ?? []).slice(1).map((cause) => (cause as { code?: unknown }).code);
+  return codes.filter((code): code is string => typeof code === 'string' && plainCode.test(code));
 }

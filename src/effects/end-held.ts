@@ -31,18 +31,19 @@ export async function leaveInDoubt(
   const { ledger, attempt } = run;
   const { reason } = attempt.signal;
   const code = reason instanceof OnefoldError ? reason.code : undefined;
+  const thrown = called.kind === 'threw' ? { thrown: called.thrown } : {};
   const leaseMs = leaseMsOf(attempt);
   const mayRunMs = code === 'worker_shutdown' ? Math.min(goneAfterShutdownMs, leaseMs) : leaseMs;
   const stillRunningMs = called.kind === 'given_up' ? mayRunMs : 0;
   // An abandoned event waits for nobody; whoever asks for the effect next parks it.
   if (attempt.effect.recovery.kind === 'park' && acted && code !== 'cancelled') {
-    return parkHeld(run, held, `its outcome is unknown: ${detail.message}`, stillRunningMs);
+    const end = await parkHeld(run, held, `its outcome is unknown: ${detail.message}`, stillRunningMs);
+    return end.kind === 'parked' ? { ...end, ...thrown } : end;
   }
   const left = { acted, stillRunningMs };
   const { query } = ledger.database;
   const isLeft = await writeHeld(run, held, 'unknown', () => leaveUnknown(query, ledger.schema, held.claim, left));
   if (!isLeft) return endSuperseded(run, held, 'unknown');
-  const thrown = called.kind === 'threw' ? { thrown: called.thrown } : {};
   return { kind: 'failed', detail, ...thrown };
 }
 

@@ -42,7 +42,7 @@ export type ExternalAttemptEnd =
       readonly message?: string;
     }
   /** Only a person can tell what an earlier attempt did. */
-  | { readonly kind: 'parked'; readonly fence: number; readonly message: string }
+  | { readonly kind: 'parked'; readonly fence: number; readonly message: string; readonly thrown?: unknown }
   /** It failed, or had to wait; `thrown` is what the user's code threw, for the log alone. */
   | { readonly kind: 'failed'; readonly detail: FailureDetail; readonly thrown?: unknown };
 

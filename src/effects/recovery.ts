@@ -96,10 +96,11 @@ const longestSettle = '7 days';
  *
  * @throws {OnefoldError} `config_invalid` naming the option at fault.
  */
-export function forwardsKey(options: ForwardsKeyOptions): ForwardsKey;
+// This one first: the parameters of a function given here are typed by the first overload that takes one.
 export function forwardsKey<Result = any, Event extends ReceivedEvent = ReceivedEvent>(
   options: ForwardsKeyThenReconcileOptions<Result, Event>,
 ): ForwardsKeyThenReconcile<Result>;
+export function forwardsKey(options: ForwardsKeyOptions): ForwardsKey;
 export function forwardsKey(
   options: ForwardsKeyOptions & Partial<ForwardsKeyThenReconcileOptions<unknown>>,
 ): ForwardsKey | ForwardsKeyThenReconcile {
@@ -109,6 +110,12 @@ export function forwardsKey(
   refuseUnknownOptions(options, ['validFor', 'reconcile', 'settleAfter'], 'forwardsKey');
   const key = { kind: 'forwardsKey', validForMs: durationMs(options.validFor, 'forwardsKey.validFor') } as const;
   if (options.reconcile === undefined) return Object.freeze(key);
+  if (typeof (options.reconcile as unknown) === 'object') {
+    throw new OnefoldError(
+      'config_invalid',
+      'forwardsKey.reconcile: give the function itself that asks the recipient, not reconcile(…)',
+    );
+  }
   checkAsk(options.reconcile, 'forwardsKey.reconcile');
   const settleAfterMs = settleAfter(options.settleAfter, 'forwardsKey');
   return Object.freeze({ ...key, ask: options.reconcile, settleAfterMs });

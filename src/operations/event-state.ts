@@ -1,6 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type WorkflowExecutionDescription, WorkflowNotFoundError } from '@temporalio/client';
+import { ledgerNames } from '../effects/catalogue.js';
 import { OnefoldError } from '../errors.js';
+import { readClaim } from '../ledger/read-claim.js';
 import { type RecordedEvent, readPlan } from '../ledger/read-plan.js';
 import type { OperationsContext } from './context.js';
 import type { NamedEvent } from './read-event-name.js';
@@ -45,13 +47,32 @@ export async function readClosedState(context: OperationsContext, event: NamedEv
     if (!execution || closedStatuses.has(execution.status.name)) return state;
     const ending = recorded !== undefined && recorded.state !== 'open';
     if (!ending || Date.now() > until) {
+      const parked = recorded && (await parkedEffect(context, recorded));
+      const name = `${event.source}/${event.id}`;
       throw new OnefoldError(
         'replay_refused',
-        `${event.source}/${event.id} is being processed: end its pause with the signal retryNow, or abandon it first`,
+        parked
+          ? `${name} waits for a person, and goes on by itself then: onefold resolve ${parked}`
+          : `${name} is being processed: end its pause with the signal retryNow, or abandon it first`,
       );
     }
     await sleep(lookEveryMs);
   }
+}
+
+/** The first of an event's effects that waits for a person, as the command that ends it names it. */
+async function parkedEffect(
+  { ledger, catalogue }: OperationsContext,
+  { tenant, effects }: RecordedEvent,
+): Promise<string | undefined> {
+  for (const { effect: recordedAs, businessKey, ended } of effects) {
+    if (ended) continue;
+    const effect = catalogue.effect(recordedAs);
+    const names = effect ? ledgerNames(effect) : [recordedAs];
+    const claim = await readClaim(ledger.database.query, ledger.schema, { tenant, names, businessKey });
+    if (claim?.state === 'parked') return `${effect?.name ?? recordedAs} ${JSON.stringify(businessKey)}`;
+  }
+  return undefined;
 }
 
 async function describe(

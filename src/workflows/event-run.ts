@@ -104,10 +104,12 @@ export function statusOf(run: EventRun): EventStatus {
         effect: planned.effect,
         businessKey: planned.businessKey,
         phase: ended ? 'ended' : (run.phases.get(planned.effect) ?? resting),
-        attempts,
+        attempts: ended?.attempts ?? attempts,
         maximumAttempts: planned.policy.maximumAttempts,
         ...(nextTryAt === undefined ? {} : { nextTryAt: new Date(nextTryAt).toISOString() }),
-        ...(last ? { lastFailure: { code: last.code, message: last.message } } : {}),
+        ...(last && (!ended || ended.outcome === 'failed')
+          ? { lastFailure: { code: last.code, message: last.message } }
+          : {}),
         ...(ended ? { outcome: ended.outcome } : {}),
       };
     }),

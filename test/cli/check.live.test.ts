@@ -136,3 +136,16 @@ test.concurrent('the output that the documentation shows is what is printed', as
   const { stdout } = await stage.run(['check', '--offline'], { env: long });
   for (const paragraph of shown) expect(stdout).toContain(paragraph);
 });
+
+test.concurrent('a configuration that refuses to be loaded is one finding of the JSON, with exit code 1', async () => {
+  const { code, stdout, stderr } = await stage.run(['check', '--offline', '--json'], {
+    env: { WITHOUT_RECOVERY: '1' },
+  });
+  expect(code).toBe(1);
+  expect(JSON.parse(stdout)).toMatchObject({
+    ok: false,
+    problems: 1,
+    findings: [{ id: 'config_invalid', message: expect.stringContaining('recovery: say what finishes the work') }],
+  });
+  expect(stderr).toMatch(/^onefold: config_invalid: /);
+});

@@ -184,6 +184,15 @@ test.each([408, 409, 425, 429, 500, 503])(
   },
 );
 
+test('an unknown outcome says what its client wrapped, and hands it over for the log', async () => {
+  const cause = Object.assign(new Error('other side closed'), { code: 'UND_ERR_SOCKET' });
+  const thrown = new TypeError('fetch failed', { cause });
+  const message = expect.stringContaining('TypeError: fetch failed (UND_ERR_SOCKET)');
+  expect(await attempt({ perform: fail(thrown) })).toMatchObject({ detail: { message }, thrown });
+  order = `order-${randomUUID()}`;
+  expect(await attempt({ perform: fail(thrown), recovery: park() })).toMatchObject({ kind: 'parked', message, thrown });
+});
+
 test('while in doubt, a proof speaks for its own attempt alone, and the key stays', async () => {
   await attempt({ perform: fail(http(500)) });
   await attempt({ attempt: 2, perform: fail(new PermanentError('unknown account')) });

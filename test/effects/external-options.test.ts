@@ -85,6 +85,10 @@ test.each([
   [() => forwardsKey({} as never), /forwardsKey.validFor: expected a duration/],
   [() => forwardsKey({ validFor: '1 day', reconcil: async () => 'absent' } as never), /unknown option 'reconcil'/],
   [() => forwardsKey({ validFor: '1 day', reconcile: 'ask' } as never), /forwardsKey.reconcile: expected a function/],
+  [
+    () => forwardsKey({ validFor: '1 day', reconcile: reconcile(async () => 'absent') } as never),
+    /give the function itself that asks the recipient/,
+  ],
   [() => reconcile(undefined as never), /reconcile: expected a function that asks the recipient, got undefined/],
   [() => reconcile(async () => 'absent', { settleAfter: 0 }), /reconcile.settleAfter: expected a duration/],
 ])('a recovery that could not work is refused where it is made', (make, message) => {

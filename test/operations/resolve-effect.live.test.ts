@@ -153,6 +153,10 @@ test('resolved as done, the waiting event ends with the result that the person g
   await deploy(chargeCard);
   await parked();
   expect(await openLetters()).toEqual([{ code: 'effect_parked', parked: true }]);
+  await expect(app.onefold.replay(`shop/${id}`, { ...ada, dryRun: true })).rejects.toMatchObject({
+    code: 'replay_refused',
+    message: expect.stringContaining(`onefold resolve charge-card "charge:${id}"`),
+  });
 
   const outcome = await app.onefold.resolve('charge-card', `charge:${id}`, {
     ...ada,

@@ -53,6 +53,23 @@ test('what the recipient is found to have done is typed as what perform returns'
   });
 });
 
+test('what is asked once the key is forgotten needs no annotation', () => {
+  shop.externalEffect('asked-later', {
+    on: 'order.paid',
+    businessKey,
+    perform: async () => ({ charge: 'ch_1' }),
+    recovery: forwardsKey({
+      validFor: '24 hours',
+      reconcile: async ({ idempotencyKey, signal }) => {
+        expectTypeOf(idempotencyKey).toBeString();
+        return signal.aborted ? 'unknown' : { done: { charge: idempotencyKey } };
+      },
+    }),
+    commit: async ({ result }) => expectTypeOf(result).toEqualTypeOf<{ charge: string }>(),
+  });
+  forwardsKey({ validFor: '24 hours', reconcile: async () => 'absent' });
+});
+
 test('an effect without a recovery does not compile, and is refused at run time too', () => {
   expect(() =>
     // @ts-expect-error nothing says what finishes the work

@@ -71,6 +71,8 @@ test('each attempt at an external effect is an activity of its own, the first on
     effects: [{ attempts: 3, result: { json: '{"charge":1}' } }],
   });
   expect((await countEvents(handle)).activityTaskScheduled).toBe(3);
+  expect((await statusOf(handle)).effects).toMatchObject([{ phase: 'ended', outcome: 'done', attempts: 3 }]);
+  expect((await statusOf(handle)).effects[0]?.lastFailure).toBeUndefined();
   expect(new Set(keys).size).toBe(1);
 });
 

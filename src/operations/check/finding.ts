@@ -20,7 +20,10 @@ export const findingKinds = {
     level: 'problem',
     means: 'A source answers with the outcome only after its provider has hung up.',
   },
-  config_invalid: { level: 'problem', means: 'The settings of a server are wrong, or it refuses this caller.' },
+  config_invalid: {
+    level: 'problem',
+    means: 'The configuration refuses to be loaded, or the settings of a server are wrong, or it refuses this caller.',
+  },
   config_missing: { level: 'problem', means: 'A server is not configured.' },
   temporal_unavailable: { level: 'problem', means: 'Temporal cannot be reached.' },
   ledger_unavailable: { level: 'problem', means: 'PostgreSQL cannot be reached.' },
