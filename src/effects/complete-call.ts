@@ -8,8 +8,9 @@ import { AttemptVanished } from './attempt-steps.js';
 import { classifyFailure } from './classify-failure.js';
 import { encodeResult } from './encode-result.js';
 import type { ReceivedEvent } from './event.js';
-import type { AttemptInLedger, ExternalAttempt } from './external-attempt.js';
-import { insist, insistOn } from './insist.js';
+import type { AttemptInLedger } from './external-attempt.js';
+import { insist } from './insist.js';
+import { writeDownMs, writeOwn, writeUntil } from './write-own.js';
 
 /** A call that was made, or found to have been made. */
 export interface MadeCall {
@@ -28,20 +29,6 @@ export type Completed =
   /** The claim was taken by another attempt. */
   | { readonly kind: 'superseded' }
   | { readonly kind: 'failed'; readonly detail: FailureDetail; readonly thrown: unknown };
-
-/**
- * What an attempt may take beyond its timeout to write down how it ended, ms: the server gives it up 5 s after that, and
- * the lease ends 10 s after.
- */
-const writeDownMs = 4000;
-
-/** A slot is not held for longer than this only to write. */
-const longestWriteMs = 30_000;
-
-/** Until when an attempt tries to write down what it knows of its outcome, Unix ms. */
-export function writeUntil({ startedAt, timeoutMs }: ExternalAttempt): number {
-  return Math.min(startedAt + timeoutMs + writeDownMs, Date.now() + longestWriteMs);
-}
 
 /** Rows of one's own take less; an effect whose calls take hours must not hold a connection as long. */
 const longestCommitMs = 60_000;
@@ -70,10 +57,9 @@ export async function completeCall(run: AttemptInLedger, made: MadeCall): Promis
     json = made.json ?? encodeResult(made.value);
   } catch (error) {
     // The call was made, and its result cannot be kept: after a mended `perform`, the recovery finds it out again.
-    const left = await insistOn(
-      writeUntil(attempt),
-      () => leaveUnknown(query, ledger.schema, made.claim, { acted: true, stillRunningMs: 0 }),
-      () => isLeftAs(query, ledger.schema, made.claim, 'unknown'),
+    const ended = { acted: true, stillRunningMs: 0 };
+    const left = await writeOwn(run, made.claim, 'unknown', () =>
+      leaveUnknown(query, ledger.schema, made.claim, ended),
     );
     return left ? failed(error, { outcomeUnknown: true }) : { kind: 'superseded' };
   }
@@ -83,14 +69,15 @@ export async function completeCall(run: AttemptInLedger, made: MadeCall): Promis
   } catch (error) {
     if (error instanceof AttemptVanished) throw error;
     if (error instanceof ClaimLost) return { kind: 'superseded' };
-    const until = writeUntil(attempt);
     // Waits for a completion that is just committing, and then finds nothing of its own to change.
-    const keep = () => keepPerformed(query, ledger.schema, made.claim, json);
-    if (await insistOn(until, keep, () => isLeftAs(query, ledger.schema, made.claim, 'performed'))) {
+    const kept = await writeOwn(run, made.claim, 'performed', () =>
+      keepPerformed(query, ledger.schema, made.claim, json),
+    );
+    if (kept) {
       const { message } = classifyFailure(error, attempt.nonRetryable);
       return failed(error, { message: `the call is made, and its commit failed: ${message}` });
     }
-    const done = await insist(until, () => isLeftAs(query, ledger.schema, made.claim, 'done'));
+    const done = await insist(writeUntil(attempt), () => isLeftAs(query, ledger.schema, made.claim, 'done'));
     if (!done) return { kind: 'superseded' };
   }
   await atStep(attempt, 'after_completion');

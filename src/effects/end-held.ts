@@ -1,18 +1,17 @@
 import { OnefoldError } from '../errors.js';
 import { leaveUnknown, parkClaim, releaseClaim } from '../ledger/end-attempt.js';
-import { isLeftAs } from '../ledger/is-left-as.js';
 import { recordSuperseded } from '../ledger/record-superseded.js';
 import type { FailureDetail } from '../workflows/contract.js';
 import { leaseMsOf } from './claim-for-attempt.js';
 import { classifyFailure } from './classify-failure.js';
-import { completeCall, writeUntil } from './complete-call.js';
+import { completeCall } from './complete-call.js';
 import { endForEvent } from './end-for-event.js';
 import type { ReceivedEvent } from './event.js';
 import type { AttemptInLedger, ExternalAttemptEnd } from './external-attempt.js';
 import { giveBack } from './give-back.js';
 import { type Held, keepingLease } from './held-attempt.js';
-import { insistOn } from './insist.js';
 import type { Called } from './run-called.js';
+import { writeOwn } from './write-own.js';
 
 // How an attempt that holds a claim ends. Each writes what the attempt knows, as long as its time allows, and only where
 // the claim is still its own.
@@ -42,7 +41,7 @@ export async function leaveInDoubt(
   }
   const left = { acted, stillRunningMs };
   const { query } = ledger.database;
-  const isLeft = await writeHeld(run, held, 'unknown', () => leaveUnknown(query, ledger.schema, held.claim, left));
+  const isLeft = await writeOwn(run, held.claim, 'unknown', () => leaveUnknown(query, ledger.schema, held.claim, left));
   if (!isLeft) return endSuperseded(run, held, 'unknown');
   return { kind: 'failed', detail, ...thrown };
 }
@@ -55,7 +54,7 @@ export async function parkHeld(
   stillRunningMs = 0,
 ): Promise<ExternalAttemptEnd> {
   const { database, schema } = run.ledger;
-  const parked = await writeHeld(run, held, 'parked', () =>
+  const parked = await writeOwn(run, held.claim, 'parked', () =>
     parkClaim(database.query, schema, held.claim, stillRunningMs),
   );
   if (!parked) return endSuperseded(run, held, 'unknown');
@@ -69,7 +68,7 @@ export async function releaseHeld(
   failed: { readonly detail: FailureDetail; readonly thrown: unknown },
 ): Promise<ExternalAttemptEnd> {
   const { database, schema } = run.ledger;
-  const released = await writeHeld(run, held, 'released', () => releaseClaim(database.query, schema, held.claim));
+  const released = await writeOwn(run, held.claim, 'released', () => releaseClaim(database.query, schema, held.claim));
   return released ? { kind: 'failed', ...failed } : endSuperseded(run, held, 'not_done');
 }
 
@@ -77,16 +76,6 @@ export async function releaseHeld(
 export async function giveBackHeld(run: AttemptInLedger, held: Held, thrown: unknown): Promise<ExternalAttemptEnd> {
   if (!(await giveBack(run))) return endSuperseded(run, held, 'not_done');
   return { kind: 'failed', detail: classifyFailure(thrown, run.attempt.nonRetryable), thrown };
-}
-
-/** Writes how the attempt ended, as long as its time allows. @returns False where the claim is another attempt's by now. */
-function writeHeld(
-  { ledger, attempt }: AttemptInLedger,
-  held: Held,
-  state: 'unknown' | 'parked' | 'released',
-  write: () => Promise<boolean>,
-): Promise<boolean> {
-  return insistOn(writeUntil(attempt), write, () => isLeftAs(ledger.database.query, ledger.schema, held.claim, state));
 }
 
 /**

@@ -1,8 +1,8 @@
 import { giveBackClaim } from '../ledger/give-back-claim.js';
 import { ledgerNames } from './catalogue.js';
-import { writeUntil } from './complete-call.js';
 import type { AttemptInLedger } from './external-attempt.js';
 import { insistOn } from './insist.js';
+import { writeUntil } from './write-own.js';
 
 /** Gives the claim back as it was taken: this attempt has not acted under it. @returns Whether it still had one. */
 export async function giveBack({ ledger, attempt }: AttemptInLedger): Promise<boolean> {
