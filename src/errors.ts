@@ -198,6 +198,104 @@ export const errorCodes = {
     remedy: 'Mend the cause, then replay.',
   },
 
+  // Publishing.
+  publication_invalid: {
+    cause: 'What is to be published lacks a field, or has one that is none: see the message.',
+    remedy: 'Mend the call.',
+  },
+  publication_type_unknown: {
+    cause: 'The type is not in the catalogue of publications.',
+    remedy: 'Declare it, or mend the name.',
+  },
+  publication_conflict: {
+    cause: 'The same publication, or another with the same event id, was published before with other content.',
+    remedy: 'Give a new intent a new publication identity, such as the next version of it.',
+  },
+  publication_too_large: {
+    cause: 'The message exceeds 256 KiB.',
+    remedy: 'Publish less, such as an address where the receiver may fetch the rest.',
+  },
+  publication_unknown: {
+    cause: 'The ledger has no such publication, or none for this endpoint.',
+    remedy: 'Check the identity, the endpoint and the tenant.',
+  },
+  publication_missing: {
+    cause: 'The publication that a delivery refers to is not in the ledger.',
+    remedy: 'The workflow was started by hand, or the ledger was restored from before; publish again.',
+  },
+  endpoint_unknown: { cause: 'The tenant has no such endpoint.', remedy: 'Check the id and the tenant.' },
+  endpoint_invalid: {
+    cause: 'A setting of the endpoint is wrong: see the message.',
+    remedy: 'Mend that setting.',
+  },
+  endpoint_paused: {
+    cause: 'The endpoint is paused; what is to be delivered to it is held.',
+    remedy: 'Resume it: `onefold endpoints resume`.',
+  },
+  endpoint_disabled: {
+    cause: 'The endpoint is disabled, and the budget of the delivery ended meanwhile.',
+    remedy: 'Enable it, then recover what it missed: `onefold endpoints recover`.',
+  },
+  endpoint_removed: { cause: 'The endpoint was removed.', remedy: 'None; add an endpoint if that was a mistake.' },
+  endpoint_gone: {
+    cause: 'The endpoint answered 410, by which a receiver says that it wants no more.',
+    remedy: 'Ask its owner; enable it again if that was a mistake.',
+  },
+  endpoint_failing: {
+    cause: 'Every attempt at the endpoint has failed for days.',
+    remedy: 'Ask its owner to mend it; then enable it and recover what it missed.',
+  },
+  destination_refused: {
+    cause: 'The URL is none that may be sent to: its scheme, its form, or an address that it leads to is not allowed.',
+    remedy: 'Use an https URL with a public address, or allow the address by name (ONEFOLD_EGRESS_ALLOW).',
+  },
+  dns_failed: {
+    cause: 'The name of the endpoint could not be resolved.',
+    remedy: 'None if rare; else check the URL.',
+  },
+  connection_refused: { cause: 'The endpoint refused the connection.', remedy: 'None; it is tried again.' },
+  connection_failed: { cause: 'The endpoint could not be reached.', remedy: 'None; it is tried again.' },
+  connection_reset: {
+    cause: 'The connection ended before a whole answer came; the endpoint may have acted.',
+    remedy: 'None; it is tried again under the same event identity, by which the endpoint recognises it.',
+  },
+  tls_failed: {
+    cause: 'No trusted TLS connection could be made.',
+    remedy: "Check the endpoint's certificate.",
+  },
+  connect_timeout: { cause: 'No connection came about within 3 seconds.', remedy: 'None; it is tried again.' },
+  response_timeout: {
+    cause: 'The answer did not come in time; the endpoint may have acted.',
+    remedy: 'None if rare; else the endpoint should answer first and work later.',
+  },
+  response_malformed: {
+    cause: 'What came back is not HTTP.',
+    remedy: 'Check what listens at the URL; it is tried again.',
+  },
+  retry_after_exceeds_budget: {
+    cause: 'The endpoint asked for a pause beyond what is left of the budget.',
+    remedy: 'Replay it later.',
+  },
+  rate_or_concurrency_limited: {
+    cause: 'The endpoint takes no more requests now by its own limits.',
+    remedy: 'None; it waits without spending an attempt.',
+  },
+  secret_unreadable: {
+    cause: 'A stored secret or header cannot be opened: this process lacks its key, or it is not as it was sealed.',
+    remedy:
+      'Add the key that the message names to ONEFOLD_SECRETS_KEYS; else rotate the secret, or set the headers anew.',
+  },
+  admin_unauthorized: {
+    cause: 'The request to the admin API carries no valid token.',
+    remedy: 'Send `Authorization: Bearer …`.',
+  },
+  admin_forbidden: { cause: 'The token may read only.', remedy: 'Use the token that may act.' },
+  request_invalid: {
+    cause: 'A filter, a parameter or a field of the request is wrong: see the message.',
+    remedy: 'Mend that one.',
+  },
+  not_found: { cause: 'The admin API has no such path.', remedy: 'See docs/admin-api.md.' },
+
   // Configuration and operation.
   config_invalid: { cause: 'The configuration is wrong at the place named.', remedy: 'Mend that place.' },
   config_missing: {
@@ -226,6 +324,10 @@ export const errorCodes = {
     remedy: 'See the message.',
   },
   replay_refused: { cause: 'The event cannot be replayed now.', remedy: 'See the message.' },
+  confirmation_missing: {
+    cause: 'The command asks before it acts, and standard input is no terminal.',
+    remedy: 'Add `--yes`.',
+  },
   data_folder_busy: {
     cause: 'Another process works on the data folder of the embedded servers.',
     remedy: 'Stop that process, or choose another folder.',

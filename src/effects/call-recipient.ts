@@ -1,5 +1,6 @@
 import { atStep } from './at-step.js';
 import { classifyFailure } from './classify-failure.js';
+import { runInEffect } from './effect-scope.js';
 import {
   completeHeld,
   endSuperseded,
@@ -33,7 +34,9 @@ export async function callRecipient(
   const stop = overdue(run);
   if (stop !== undefined) return giveBackHeld(run, held, stop);
   const called = await runUnderLease(run, held, { acting: true, confirmedAt }, (signal) =>
-    effect.perform({ event, businessKey, idempotencyKey, attempt, signal }),
+    runInEffect({ ledger: run.ledger, effect, event, businessKey }, () =>
+      effect.perform({ event, businessKey, idempotencyKey, attempt, signal }),
+    ),
   );
   await atStep(run.attempt, 'after_call');
   if (called.kind === 'returned') return completeHeld(run, held, event, called.value);

@@ -11,6 +11,7 @@ import { ledgerName, ledgerNames } from './catalogue.js';
 import { sqlState } from './classify-failure.js';
 import type { LocalEffect, RegisteredTx } from './effect.js';
 import type { EffectAttempt } from './effect-attempt.js';
+import { runInEffect } from './effect-scope.js';
 import { encodeResult } from './encode-result.js';
 
 /** One attempt of a local write. */
@@ -94,7 +95,9 @@ async function carryInTransaction(ledger: Ledger<RegisteredTx>, attempt: LocalAt
     }
     const judged = version && (await judgeVersion(sql, ledger.schema, version));
     if (judged?.verdict === 'older') throw new OlderState(judged.by);
-    const value = await effect.commit({ event, tx, businessKey, attempt: attempt.attempt, signal: attempt.signal });
+    const value = await runInEffect({ ledger, effect, event, businessKey }, () =>
+      effect.commit({ event, tx, businessKey, attempt: attempt.attempt, signal: attempt.signal }),
+    );
     const result = encodeResult(value);
     await completeEffect(sql, ledger.schema, {
       ...identity,

@@ -6,6 +6,7 @@ import type { FailureDetail } from '../workflows/contract.js';
 import { atStep } from './at-step.js';
 import { AttemptVanished } from './attempt-steps.js';
 import { classifyFailure } from './classify-failure.js';
+import { runInEffect } from './effect-scope.js';
 import { encodeResult } from './encode-result.js';
 import type { ReceivedEvent } from './event.js';
 import type { AttemptInLedger } from './external-attempt.js';
@@ -94,14 +95,16 @@ async function writeCompletion(run: AttemptInLedger, made: MadeCall, json: strin
   const { claim, event, value, outcome } = made;
   await ledger.database.transaction(
     async (tx, sql) => {
-      await effect.commit?.({
-        event,
-        tx,
-        result: value,
-        businessKey,
-        attempt: attempt.attempt,
-        signal,
-      });
+      await runInEffect({ ledger, effect, event, businessKey }, () =>
+        effect.commit?.({
+          event,
+          tx,
+          result: value,
+          businessKey,
+          attempt: attempt.attempt,
+          signal,
+        }),
+      );
       if (!(await completeExternal(sql, ledger.schema, { claim, eventKey, outcome, result: json }))) {
         throw new ClaimLost('the claim was taken by another attempt');
       }

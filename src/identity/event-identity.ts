@@ -1,7 +1,7 @@
 import { OnefoldError } from '../errors.js';
 import { checkTenant } from './check-tenant.js';
-import { decodeSegment, encodeSegment, utf8Bytes } from './encode-segment.js';
-import { readableOrHashed } from './readable-or-hashed.js';
+import { encodeSegment, utf8Bytes } from './encode-segment.js';
+import { parseWorkflowId, readableOrHashed } from './readable-or-hashed.js';
 
 declare const brand: unique symbol;
 
@@ -45,9 +45,6 @@ export function eventKey(identity: EventIdentity, digest: (text: string) => stri
   return readableOrHashed(prefix, identity.id, digest) as EventKey;
 }
 
-/** A SHA-256 in hex behind the mark that no readable segment begins with. */
-const hashedSegment = /^~[0-9a-f]{64}$/;
-
 /** The parts of a workflow ID made by {@link eventKey}; `id` is undefined where it is hashed. */
 export interface ParsedEventKey {
   readonly tenant: string;
@@ -60,20 +57,8 @@ export interface ParsedEventKey {
  * ours (`%61` for `a`), which would be a second workflow for one event.
  */
 export function parseEventKey(workflowId: string): ParsedEventKey | undefined {
-  const [kind, tenant, source, id, ...more] = workflowId.split('/');
-  if (kind !== 'event' || tenant === undefined || !source || !id || more.length > 0) return undefined;
-  try {
-    const parsed = { tenant: decodeSegment(tenant), source: decodeSegment(source) };
-    const hashed = hashedSegment.test(id);
-    const readable = hashed ? undefined : decodeSegment(id);
-    const same =
-      encodeSegment(parsed.tenant) === tenant &&
-      encodeSegment(parsed.source) === source &&
-      (readable === undefined || encodeSegment(readable) === id);
-    return same ? { ...parsed, id: readable } : undefined;
-  } catch {
-    return undefined;
-  }
+  const parsed = parseWorkflowId('event', workflowId);
+  return parsed && { tenant: parsed.tenant, source: parsed.middle, id: parsed.last };
 }
 
 /** How people write and read an event: `source/event-id`, both as the provider spells them. */

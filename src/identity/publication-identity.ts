@@ -1,7 +1,7 @@
 import { OnefoldError } from '../errors.js';
 import { checkTenant } from './check-tenant.js';
-import { encodeSegment } from './encode-segment.js';
-import { readableOrHashed } from './readable-or-hashed.js';
+import { encodeSegment, utf8Bytes } from './encode-segment.js';
+import { parseWorkflowId, readableOrHashed } from './readable-or-hashed.js';
 
 declare const brand: unique symbol;
 
@@ -18,15 +18,54 @@ export interface PublicationIdentity {
   readonly publication: string;
 }
 
+/** The most bytes of a publication; an index of PostgreSQL holds it together with tenant and endpoint. */
+export const publicationLimitBytes = 512;
+
 /**
  * Makes the publication key; see `eventKey` for the encoding and the hashed form.
  *
- * @throws {OnefoldError} `identity_invalid` for a blank publication or endpoint, or a tenant that is none.
+ * @throws {OnefoldError} `identity_invalid` for a publication or endpoint that is blank, too long or not text, or a tenant
+ * that is none.
  */
 export function publicationKey(identity: PublicationIdentity, digest: (text: string) => string): PublicationKey {
-  if (identity.publication.trim() === '') throw new OnefoldError('identity_invalid', 'the publication is blank');
+  checkPublication(identity.publication);
   if (identity.endpoint.trim() === '') throw new OnefoldError('identity_invalid', 'the endpoint is blank');
   const tenant = encodeSegment(checkTenant(identity.tenant));
   const prefix = `publication/${tenant}/${encodeSegment(identity.endpoint)}/`;
   return readableOrHashed(prefix, identity.publication, digest) as PublicationKey;
+}
+
+/**
+ * Judges a publication identity, wherever it comes from.
+ *
+ * @throws {OnefoldError} `identity_invalid` for anything but non-blank text of at most 512 bytes without NUL.
+ */
+export function checkPublication(publication: unknown): string {
+  if (typeof publication !== 'string' || publication.trim() === '') {
+    throw new OnefoldError('identity_invalid', 'the publication is blank, or not text');
+  }
+  if (publication.includes('\0')) throw new OnefoldError('identity_invalid', 'a publication holds no NUL');
+  const bytes = utf8Bytes(publication);
+  if (bytes > publicationLimitBytes) {
+    throw new OnefoldError(
+      'identity_invalid',
+      `a publication has at most ${publicationLimitBytes} bytes, and this one has ${bytes}`,
+    );
+  }
+  // Its encoding refuses what UTF-8 cannot carry.
+  encodeSegment(publication);
+  return publication;
+}
+
+/** The parts of a workflow ID made by {@link publicationKey}; `publication` is undefined where it is hashed. */
+export interface ParsedPublicationKey {
+  readonly tenant: string;
+  readonly endpoint: string;
+  readonly publication: string | undefined;
+}
+
+/** Reads a workflow ID back, or says that it is none of ours, or another spelling of one of ours, by undefined. */
+export function parsePublicationKey(workflowId: string): ParsedPublicationKey | undefined {
+  const parsed = parseWorkflowId('publication', workflowId);
+  return parsed && { tenant: parsed.tenant, endpoint: parsed.middle, publication: parsed.last };
 }

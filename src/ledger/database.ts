@@ -39,6 +39,16 @@ export interface Database<Tx> {
    * have taken hold then.
    */
   query: Sql;
+  /**
+   * Raw SQL inside a transaction that the user has open: one that `transaction` gave, or one of the user's own, so that
+   * `publishIn` writes beside the user's rows. Runs what it is given and nothing else: no BEGIN, no COMMIT.
+   */
+  sqlIn(tx: Tx): Sql;
+  /**
+   * Calls back whenever someone notifies the channel, until the returned function is called; reconnects by itself. Only a
+   * wake-up: whoever listens polls as well. Absent where the library cannot listen.
+   */
+  listen?(channel: string, onNotify: () => void): Promise<() => Promise<void>>;
   /** Ends all connections; safe to call twice. */
   close(): Promise<void>;
 }

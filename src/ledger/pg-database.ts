@@ -5,6 +5,7 @@ import { orAborted } from '../runtime/or-aborted.js';
 import { sha256 } from '../runtime/sha256.js';
 import type { Database, Sql, SqlResult, TransactionLimits } from './database.js';
 import { endsTransaction } from './ends-transaction.js';
+import { pgListen } from './pg-listen.js';
 
 /** What `commit` gets from the built-in `pg` database: queries inside the effect's transaction, and nothing else. */
 export interface PgTransaction {
@@ -81,6 +82,7 @@ export function pgDatabase(options: PgDatabaseOptions): Database<PgTransaction> 
   }
   let pool: pg.Pool | undefined;
   let closing: Promise<void> | undefined;
+  const listening = new Set<() => Promise<void>>();
   const run = options.prepare === false ? runText : runPrepared;
   const open = (): pg.Pool => {
     if (pool) return pool;
@@ -188,8 +190,27 @@ export function pgDatabase(options: PgDatabaseOptions): Database<PgTransaction> 
         client.release(broken);
       }
     },
+    sqlIn: (tx) => async (text, values) => {
+      const { rows, rowCount } = await tx.query(text, values);
+      return { rows: rows as never, rowCount: rowCount ?? 0 };
+    },
+    async listen(channel, onNotify) {
+      const stop = await pgListen({
+        connectionString: options.connectionString,
+        channel,
+        applicationName: options.applicationName ?? 'onefold',
+        connectTimeoutMs: options.connectTimeoutMs ?? 3000,
+        onNotify,
+        ...(options.onIdleError ? { onError: options.onIdleError } : {}),
+      });
+      listening.add(stop);
+      return async () => {
+        listening.delete(stop);
+        await stop();
+      };
+    },
     close() {
-      closing ??= pool ? pool.end() : Promise.resolve();
+      closing ??= Promise.all([pool?.end(), ...[...listening].map((stop) => stop())]).then(() => undefined);
       return closing;
     },
   };

@@ -5,7 +5,8 @@ import type { SchemaName } from './schema-name.js';
 export interface Act {
   readonly tenant: string;
   readonly id: string;
-  readonly kind: 'replay' | 'abandon' | 'resolve';
+  readonly kind: 'replay' | 'abandon' | 'resolve' | 'recover' | 'republish';
+  /** The workflow ID of what it is about: an event or a delivery; of an endpoint, `endpoint/<tenant>/<id>`. */
   readonly eventKey: string;
   readonly actor: string;
   readonly reason: string;

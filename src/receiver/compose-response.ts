@@ -1,5 +1,4 @@
-import { STATUS_CODES } from 'node:http';
-import { errorCodes } from '../errors.js';
+import { problemContentType, problemDocument } from '../runtime/problem-document.js';
 import { type AnswerCell, type AnsweredCase, answerFor } from './answers.js';
 import type { Delivery, DeliveryEnd } from './delivery.js';
 import type { DeliveryRefused } from './delivery-refused.js';
@@ -28,10 +27,7 @@ export function composeResponse(delivery: Delivery, end: DeliveryEnd): ReceiverR
   };
 }
 
-/**
- * The answer to a refused delivery, a problem document by RFC 9457. A 4xx says what was wrong with the request; a 5xx
- * only what the table of codes says, since its message may name hosts.
- */
+/** The answer to a refused delivery: a problem document. */
 export function composeRefusal(
   delivery: Delivery,
   answer: AnsweredCase,
@@ -41,8 +37,10 @@ export function composeRefusal(
     refusal !== undefined && 'details' in refusal ? refusal.details : {};
   const cell = answerFor(answer, delivery.acknowledge);
   const waited = { ...cell, retryAfterSeconds: Math.max(cell.retryAfterSeconds ?? 0, retryAfterSeconds ?? 0) };
-  const detail = cell.status < 500 ? refusal?.message : undefined;
-  return problem(delivery, waited, detail, { ...headers, ...(closeConnection ? { connection: 'close' } : {}) });
+  return problem(delivery, waited, refusal?.message, {
+    ...headers,
+    ...(closeConnection ? { connection: 'close' } : {}),
+  });
 }
 
 function problem(
@@ -52,19 +50,11 @@ function problem(
   extra: Readonly<Record<string, string>>,
 ): ReceiverResponse {
   const code = cell.code ?? 'internal_error';
-  const { cause, remedy } = errorCodes[code];
+  const members = delivery.event === undefined ? {} : { event: delivery.event };
   return {
     status: cell.status,
-    headers: { ...headersOf(delivery, cell), 'content-type': 'application/problem+json', ...extra },
-    body: JSON.stringify({
-      // RFC 9457, 4.2.1: the code, not the type, tells problems apart, and the title is the status's.
-      type: 'about:blank',
-      title: STATUS_CODES[cell.status],
-      status: cell.status,
-      code,
-      detail: detail ?? `${cause} ${remedy}`,
-      ...(delivery.event === undefined ? {} : { event: delivery.event }),
-    }),
+    headers: { ...headersOf(delivery, cell), 'content-type': problemContentType, ...extra },
+    body: problemDocument(cell.status, code, detail, members),
   };
 }
 

@@ -6,6 +6,7 @@ import type { Ledger } from '../ledger/ledger.js';
 import { createDeliveryRecorder } from '../ledger/record-deliveries.js';
 import type { Logger } from '../runtime/logger.js';
 import type { Metrics } from '../runtime/metrics.js';
+import { createRegisteredAttributes } from '../runtime/registered-attributes.js';
 import type { Source } from '../sources/define-source.js';
 import { type AnsweredCase, answerFor, isAnswered } from './answers.js';
 import { createBacklogWatch } from './backlog-watch.js';
@@ -19,7 +20,6 @@ import { createInFlight } from './in-flight.js';
 import { receiveDelivery } from './receive-delivery.js';
 import type { ReceiveDependencies } from './receive-dependencies.js';
 import type { ReceiverRequest, ReceiverResponse } from './receiver-request.js';
-import { createRegisteredAttributes } from './registered-attributes.js';
 import { createTokenBucket } from './token-bucket.js';
 
 /** What a receiver is made of. */

@@ -3,9 +3,9 @@ import type { Effect } from '../effects/effect.js';
 import type { Ledger } from '../ledger/ledger.js';
 import type { Logger } from '../runtime/logger.js';
 import type { Metrics } from '../runtime/metrics.js';
+import type { RegisteredAttributes } from '../runtime/registered-attributes.js';
 import type { Source } from '../sources/define-source.js';
 import type { BacklogWatch } from './backlog-watch.js';
-import type { RegisteredAttributes } from './registered-attributes.js';
 import type { TokenBucket } from './token-bucket.js';
 
 /** What the steps of receiving a delivery need. */

@@ -28,6 +28,17 @@ export interface Environment {
   readonly data?: string;
   /** `ONEFOLD_SETUP`: a file of SQL that `onefold dev` runs before the app starts. */
   readonly setup?: string;
+  /** `ONEFOLD_SECRETS_KEYS`: what seals the secrets of endpoints, `<name>:<base64 of 32 bytes>`, comma separated. A secret. */
+  readonly secretsKeys?: string;
+  /** `ONEFOLD_EGRESS_ALLOW`: destinations that are allowed although they are not public, comma separated. */
+  readonly egressAllow?: readonly string[];
+  /** `ONEFOLD_ADMIN_PORT`: of the admin API. */
+  readonly adminPort?: number;
+  /** `ONEFOLD_ADMIN_HOST`: the address it listens on. */
+  readonly adminHost?: string;
+  /** `ONEFOLD_ADMIN_TOKEN` and `ONEFOLD_ADMIN_READ_TOKEN`: who may act through it, and who may only read. Secrets. */
+  readonly adminToken?: string;
+  readonly adminReadToken?: string;
   /** `ONEFOLD_EPHEMERAL`: whether the embedded servers' data are thrown away at the end. */
   readonly ephemeral?: boolean;
   /** `ONEFOLD_TEMPORAL_PORT`: of the embedded Temporal server. */
@@ -65,6 +76,12 @@ export function readEnvironment(variables: NodeJS.ProcessEnv = process.env): Env
     config: read('ONEFOLD_CONFIG', text),
     data: read('ONEFOLD_DATA', text),
     setup: read('ONEFOLD_SETUP', text),
+    secretsKeys: read('ONEFOLD_SECRETS_KEYS', text),
+    egressAllow: read('ONEFOLD_EGRESS_ALLOW', list),
+    adminPort: read('ONEFOLD_ADMIN_PORT', portNumber),
+    adminHost: read('ONEFOLD_ADMIN_HOST', host),
+    adminToken: read('ONEFOLD_ADMIN_TOKEN', text),
+    adminReadToken: read('ONEFOLD_ADMIN_READ_TOKEN', text),
     ephemeral: read('ONEFOLD_EPHEMERAL', flag),
     temporalPort: read('ONEFOLD_TEMPORAL_PORT', portNumber),
     uiPort: read('ONEFOLD_UI_PORT', portNumber),
@@ -87,6 +104,13 @@ export function portNumber(text: string, name: string): number {
 
 function text(value: string): string {
   return value;
+}
+
+function list(value: string): readonly string[] {
+  return value
+    .split(',')
+    .map((entry) => entry.trim())
+    .filter((entry) => entry !== '');
 }
 
 function databaseUrl(value: string, name: string): string {

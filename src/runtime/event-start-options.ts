@@ -1,6 +1,5 @@
 import type { WorkflowStartOptions } from '@temporalio/client';
 import { defineSearchAttributeKey, type SearchAttributePair } from '@temporalio/common';
-import { utf8Bytes } from '../identity/encode-segment.js';
 import type { EventKey } from '../identity/event-identity.js';
 import {
   type EventMemo,
@@ -8,7 +7,7 @@ import {
   type ProcessEventResult,
   searchAttributeNames,
 } from '../workflows/contract.js';
-import { sha256 } from './sha256.js';
+import { cutBytes, indexedText } from './indexed-text.js';
 
 /** What a start of an event is made of, whoever asks for it: a delivery or a replay. */
 export interface EventStartParts {
@@ -36,8 +35,6 @@ export type EventStartOptions = Omit<
   'workflowIdReusePolicy' | 'workflowIdConflictPolicy'
 > & { readonly memo: Record<string, unknown> };
 
-/** Temporal takes 2,048 bytes of a value, and a PostgreSQL-backed server's index holds 255. */
-const indexedBytes = 255;
 /** The Web UI shows one line. */
 const summaryBytes = 200;
 
@@ -61,7 +58,7 @@ export function eventStartOptions(parts: EventStartParts): EventStartOptions {
     args: [input],
     memo: { ...memo },
     typedSearchAttributes: searchAttributes(parts),
-    staticSummary: cut(`${replay ? 'replay · ' : ''}${parts.event} · ${input.type}`, summaryBytes),
+    staticSummary: cutBytes(`${replay ? 'replay · ' : ''}${parts.event} · ${input.type}`, summaryBytes),
     staticDetails: details(input),
   };
 }
@@ -73,35 +70,19 @@ function searchAttributes({ input, registered }: EventStartParts): SearchAttribu
   ] as const;
   return values
     .filter(([name]) => registered.has(name))
-    .map(([name, value]) => ({ key: defineSearchAttributeKey(name, 'KEYWORD'), value: indexed(value) }));
-}
-
-/** A value for an index: itself, or a prefix and a hash, so that long values stay distinct. */
-function indexed(value: string): string {
-  return utf8Bytes(value) <= indexedBytes ? value : `${cut(value, indexedBytes - 17)}~${sha256(value).slice(0, 16)}`;
-}
-
-/** The longest prefix of whole characters within a number of bytes. */
-function cut(text: string, bytes: number): string {
-  if (utf8Bytes(text) <= bytes) return text;
-  let kept = '';
-  let size = 0;
-  for (const char of text) {
-    size += utf8Bytes(char);
-    if (size > bytes) break;
-    kept += char;
-  }
-  return kept;
+    .map(([name, value]) => ({ key: defineSearchAttributeKey(name, 'KEYWORD'), value: indexedText(value) }));
 }
 
 function details(input: ProcessEventInput): string {
   const { replay } = input;
   return [
     `received ${input.receivedAt}`,
-    `effects ${cut(input.effects.join(', '), 1_000)}`,
+    `effects ${cutBytes(input.effects.join(', '), 1_000)}`,
     `digest ${input.digest.slice(0, 16)}`,
-    ...(input.tenant === '' ? [] : [`tenant ${cut(input.tenant, 200)}`]),
+    ...(input.tenant === '' ? [] : [`tenant ${cutBytes(input.tenant, 200)}`]),
     ...('stored' in input.payload ? ['body stored in the ledger'] : []),
-    ...(replay ? [`replayed by ${cut(replay.by, 200)}: ${cut(replay.reason, 1_000)} (act ${replay.id})`] : []),
+    ...(replay
+      ? [`replayed by ${cutBytes(replay.by, 200)}: ${cutBytes(replay.reason, 1_000)} (act ${replay.id})`]
+      : []),
   ].join('\n\n');
 }

@@ -39,6 +39,18 @@ export interface Metrics {
   readonly planningWaits: Counter<'source'>;
   /** Dead letters opened or reopened, by code. */
   readonly deadLetters: Counter<'code'>;
+  /** Calls of `publish` by what they found. */
+  readonly published: Counter<'path'>;
+  /** Starts of deliveries by relays. */
+  readonly relayStarts: Counter<'outcome'>;
+  /** Seconds from publishing to the relay. */
+  readonly relayDelaySeconds: Histogram;
+  /** Outbound attempts by how they ended: `delivered`, or a stable code. */
+  readonly sends: Counter<'ended'>;
+  /** Seconds of outbound exchanges that were answered. */
+  readonly sendSeconds: Histogram;
+  /** Endpoints that were disabled without their owner's doing, by code. */
+  readonly endpointsDisabled: Counter<'code'>;
   /** Age of the oldest task waiting for a worker, in seconds. */
   readonly backlogAge: Gauge;
 }
@@ -82,6 +94,22 @@ export function createMetrics(): Metrics {
     parkedNow,
     planningWaits: counter('planning_waits_total', 'Plans waiting for a worker that knows the effects.', ['source']),
     deadLetters: counter('dead_letters_total', 'Dead letters written, by code.', ['code']),
+    published: counter('published_total', 'Publications by what publish found.', ['path']),
+    relayStarts: counter('relay_starts_total', 'Starts of deliveries by relays.', ['outcome']),
+    relayDelaySeconds: new Histogram({
+      name: 'onefold_relay_delay_seconds',
+      help: 'Seconds from publishing to the relay.',
+      buckets: [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2, 5, 10, 30, 60, 300],
+      registers,
+    }),
+    sends: counter('sends_total', 'Outbound attempts by how they ended.', ['ended']),
+    sendSeconds: new Histogram({
+      name: 'onefold_send_seconds',
+      help: 'Seconds of outbound exchanges that were answered.',
+      buckets: [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2, 5, 10, 15, 30],
+      registers,
+    }),
+    endpointsDisabled: counter('endpoints_disabled_total', 'Endpoints disabled by their failures.', ['code']),
     backlogAge: new Gauge({ name: 'onefold_backlog_age_seconds', help: 'Age of the oldest waiting task.', registers }),
   };
 }

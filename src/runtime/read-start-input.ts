@@ -1,9 +1,9 @@
 import type { Client } from '@temporalio/client';
-import { defaultPayloadConverter } from '@temporalio/common';
 import { isProcessEventInput, type ProcessEventInput } from '../workflows/contract.js';
+import { readFirstArgument } from './read-first-argument.js';
 
 /**
- * Reads the input of an event's run from the first event of its history, which every run has, however it was closed.
+ * Reads the input of an event's run from its history.
  *
  * @returns undefined where the run was started with something else.
  * @throws {ServiceError} when Temporal cannot be reached, or no longer has the run.
@@ -12,17 +12,6 @@ export async function readStartInput(
   client: Client,
   execution: { readonly workflowId: string; readonly runId: string },
 ): Promise<ProcessEventInput | undefined> {
-  const { history } = await client.workflowService.getWorkflowExecutionHistory({
-    namespace: client.options.namespace,
-    execution,
-    maximumPageSize: 1,
-  });
-  const payload = history?.events?.[0]?.workflowExecutionStartedEventAttributes?.input?.payloads?.[0];
-  if (!payload) return undefined;
-  let decoded = [payload];
-  for (const codec of client.options.loadedDataConverter.payloadCodecs.toReversed()) {
-    decoded = await codec.decode(decoded);
-  }
-  const value: unknown = decoded[0] && defaultPayloadConverter.fromPayload(decoded[0]);
+  const value = await readFirstArgument(client, execution);
   return isProcessEventInput(value) ? value : undefined;
 }

@@ -19,6 +19,7 @@ const quiet = new DefaultLogger('ERROR');
 const granting: Database<any> = {
   transaction: (work) => work({}, async () => ({ rows: [{ fence: '1', transaction: '7' }] as any[], rowCount: 1 })),
   query: async () => ({ rows: [], rowCount: 0 }),
+  sqlIn: () => granting.query,
   close: async () => {},
 };
 

@@ -93,6 +93,7 @@ function clientWith(closed: { readonly closeTime: Date; readonly broken: boolean
   const workflow = {
     async *list(options: { query: string }) {
       queries.push(options.query);
+      if (!options.query.includes("'processEvent'")) return;
       for (const [index, { closeTime, broken }] of closed.entries()) {
         yield { workflowId: `event//shop/${broken ? 'broken' : 'fine'}-${index}`, runId: 'run', closeTime };
       }

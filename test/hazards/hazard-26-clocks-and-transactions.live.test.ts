@@ -141,15 +141,16 @@ test('a database of the user whose transaction is the bare client: a COMMIT in i
   const pool = new pg.Pool({ connectionString: harness.databaseUrl, max: 4 });
   const bare: Database<pg.PoolClient> = {
     query: harness.ledger.database.query,
+    sqlIn: (client) => async (text, values) => {
+      const { rows, rowCount } = await client.query(text, values ? [...values] : undefined);
+      return { rows, rowCount: rowCount ?? 0 };
+    },
     close: () => pool.end(),
     async transaction(work) {
       const client = await pool.connect();
       try {
         await client.query('BEGIN');
-        const result = await work(client, async (text, values) => {
-          const { rows, rowCount } = await client.query(text, values ? [...values] : undefined);
-          return { rows, rowCount: rowCount ?? 0 };
-        });
+        const result = await work(client, bare.sqlIn(client));
         await client.query('COMMIT');
         return result;
       } catch (error) {

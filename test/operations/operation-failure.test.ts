@@ -8,7 +8,12 @@ const effect = shop.effect('ship-order', { on: 'order.paid', businessKey: () => 
 /** Replays with a database that fails so, or knows nothing, and a Temporal that is away. */
 async function replay(failure?: unknown, id?: string): Promise<unknown> {
   const query = failure ? () => Promise.reject(failure) : async () => ({ rows: [], rowCount: 0 });
-  const database = { query, transaction: () => Promise.reject(failure), close: async () => {} } as Database<any>;
+  const database = {
+    query,
+    transaction: () => Promise.reject(failure),
+    sqlIn: () => query,
+    close: async () => {},
+  } as Database<any>;
   const temporal = { address: '127.0.0.1:1', environment: {} };
   const onefold = createOnefold({ sources: [shop], effects: [effect], database, temporal });
   const options = { by: 'bob', reason: 'r', ...(id === undefined ? {} : { id }) };

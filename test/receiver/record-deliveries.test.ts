@@ -22,6 +22,7 @@ function countingDatabase(onBatch: () => void) {
   const written = { rows: 0 };
   const database: Database<unknown> = {
     query: async () => ({ rows: [], rowCount: 0 }),
+    sqlIn: () => database.query,
     close: async () => {},
     async transaction(work) {
       const result = await work(undefined, async (_text, values) => {

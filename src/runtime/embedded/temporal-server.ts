@@ -22,6 +22,9 @@ const portAttempts = 5;
  */
 const quickDynamicConfig = ['history.transferProcessorMaxPollRPS=2000', 'history.timerProcessorMaxTimeShift="20ms"'];
 
+/** One endpoint's backlog then does not stand before another's; see docs/publishing.md. */
+const fairDynamicConfig = ['matching.enableFairness=true'];
+
 /** The dev server's own options, chosen once: what a durable development database needs, without an fsync per commit. */
 const sqlitePragmas = ['journal_mode=WAL', 'synchronous=NORMAL'];
 
@@ -105,7 +108,7 @@ function spawnServer(options: TemporalServerOptions, port: number, uiPort: numbe
   }
   for (const [name, type] of Object.entries(options.searchAttributes))
     args.push('--search-attribute', `${name}=${type}`);
-  for (const value of [...quickDynamicConfig, ...(options.dynamicConfig ?? [])]) {
+  for (const value of [...quickDynamicConfig, ...fairDynamicConfig, ...(options.dynamicConfig ?? [])]) {
     args.push('--dynamic-config-value', value);
   }
   return startServerProcess({

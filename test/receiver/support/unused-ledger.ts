@@ -8,6 +8,7 @@ export function unusedLedger(): Ledger {
     database: {
       transaction: async (work) => work(undefined, async () => ({ rows: [], rowCount: 0 })),
       query: async () => ({ rows: [], rowCount: 0 }),
+      sqlIn: () => async () => ({ rows: [], rowCount: 0 }),
       close: async () => undefined,
     },
   };

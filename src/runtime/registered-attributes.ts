@@ -1,6 +1,6 @@
 import type { Client } from '@temporalio/client';
-import type { Logger } from '../runtime/logger.js';
-import { readSearchAttributes } from '../runtime/temporal.js';
+import type { Logger } from './logger.js';
+import { readSearchAttributes } from './temporal.js';
 
 /** Which search attributes a start may name. */
 export interface RegisteredAttributes {
@@ -10,7 +10,7 @@ export interface RegisteredAttributes {
   distrust(): void;
 }
 
-/** How long the first deliveries of a process wait for the list, ms; a start without attributes is no loss. */
+/** How long the first starts of a process wait for the list, ms; a start without attributes is no loss. */
 const firstReadMs = 300;
 /** Between two reads, where one failed or what it said was refused, ms. */
 const rereadMs = 10_000;

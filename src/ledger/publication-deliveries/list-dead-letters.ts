@@ -1,0 +1,78 @@
+import type { Sql } from '../database.js';
+import type { SchemaName } from '../schema-name.js';
+import { conditions } from './conditions.js';
+
+/** Which dead letters of a tenant are asked for; what is left out restricts nothing. */
+export interface DeadLetterSelection {
+  readonly tenant: string;
+  /** Of deliveries or of events. */
+  readonly kind: 'delivery' | 'event';
+  /** Endpoint of a delivery, source of an event. */
+  readonly source?: string;
+  /** Publication of a delivery, event id of an event. */
+  readonly of?: string;
+  readonly code?: string;
+  /** Only those that nobody has closed. */
+  readonly open: boolean;
+}
+
+/** A dead letter as people judge it. */
+export interface ListedDeadLetter {
+  /** Grows with the time of opening. */
+  readonly id: string;
+  readonly tenant: string;
+  readonly kind: 'delivery' | 'event';
+  /** The workflow ID. */
+  readonly key: string;
+  /** Endpoint of a delivery, source of an event. */
+  readonly source: string;
+  /** Publication of a delivery, event id of an event. */
+  readonly of: string;
+  readonly type: string;
+  readonly code: string;
+  readonly message: string;
+  /** JSON: the reason of every attempt of a delivery; of an event, each effect with its reasons. */
+  readonly reasons: string;
+  readonly occurrences: number;
+  readonly openedAt: Date;
+  readonly lastAt: Date;
+  readonly closedAt?: Date;
+  /** How it was closed, such as `completion`. */
+  readonly closedBy?: string;
+}
+
+type Row = Omit<ListedDeadLetter, 'closedAt' | 'closedBy'> & { closedAt: Date | null; closedBy: string | null };
+
+/**
+ * Lists dead letters of a tenant, the latest first.
+ *
+ * @param page `before`: id of the last one of the page before.
+ */
+export async function listDeadLetters(
+  sql: Sql,
+  schema: SchemaName,
+  selection: DeadLetterSelection,
+  page: { readonly before?: string; readonly limit: number },
+): Promise<readonly ListedDeadLetter[]> {
+  const { where, values } = conditions({
+    'tenant = ?': selection.tenant,
+    'kind = ?': selection.kind,
+    'source = ?': selection.source,
+    'event_id = ?': selection.of,
+    'code = ?': selection.code,
+    'id < ?': page.before,
+  });
+  const { rows } = await sql<Row>(
+    `SELECT id::text, tenant, kind, event_key AS key, source, event_id AS "of", type, code, message, effects AS reasons,
+            occurrences, opened_at AS "openedAt", last_at AS "lastAt", closed_at AS "closedAt", closed_by AS "closedBy"
+     FROM ${schema}.dead_letters
+     WHERE ${where} ${selection.open ? 'AND closed_at IS NULL' : ''}
+     ORDER BY dead_letters.id DESC LIMIT $${values.length + 1}`,
+    [...values, page.limit],
+  );
+  return rows.map(({ closedAt, closedBy, ...letter }) => ({
+    ...letter,
+    ...(closedAt === null ? {} : { closedAt }),
+    ...(closedBy === null ? {} : { closedBy }),
+  }));
+}
