@@ -2,6 +2,7 @@ import { inputWithoutBody } from '../effects/plan-event.js';
 import { travellingResult } from '../effects/travelling-result.js';
 import { abandonEvent } from '../ledger/abandon-event.js';
 import type { Sql } from '../ledger/database.js';
+import type { Ledger } from '../ledger/ledger.js';
 import { type DoubtfulEffect, readDoubts } from '../ledger/read-doubts.js';
 import { readPlan } from '../ledger/read-plan.js';
 import { readAct, recordAct } from '../ledger/record-act.js';
@@ -84,7 +85,7 @@ export function createRecordAbandon(deps: ActivityDependencies) {
 }
 
 /** Makes the activity that says whether an update was carried out before: a reset applies updates again. */
-export function createWasActCarriedOut(deps: ActivityDependencies) {
+export function createWasActCarriedOut(deps: { readonly ledger: Ledger }) {
   return async function wasActCarriedOut(act: { readonly tenant: string; readonly id: string }): Promise<boolean> {
     const { database, schema } = deps.ledger;
     return (await readAct(database.query, schema, act.tenant, act.id)) !== undefined;

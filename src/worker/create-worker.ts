@@ -1,11 +1,13 @@
 import type { Client } from '@temporalio/client';
-import type { Worker } from '@temporalio/worker';
+import type { OnSendStep } from '../activities/delivery-activities.js';
 import type { OnStep } from '../effects/attempt-steps.js';
 import type { Catalogue } from '../effects/catalogue.js';
 import type { RegisteredTx } from '../effects/effect.js';
 import { checkLeaseAgainstGrace } from '../effects/lease.js';
 import { OnefoldError } from '../errors.js';
 import type { Ledger } from '../ledger/ledger.js';
+import type { Sealer } from '../publisher/seal.js';
+import type { EgressRules } from '../runtime/egress-rules.js';
 import type { Logger } from '../runtime/logger.js';
 import type { Metrics } from '../runtime/metrics.js';
 import { refuseUnknownOptions } from '../runtime/options.js';
@@ -24,6 +26,16 @@ export interface WorkerDependencies {
   readonly metrics: Metrics;
   /** Told of each step of an attempt at an external effect; for tests. */
   readonly onStep?: OnStep;
+  /** Present where the application publishes. */
+  readonly publishing?: WorkerPublishing;
+}
+
+/** What deliveries need beside the rest. */
+export interface WorkerPublishing {
+  readonly sealer: Sealer;
+  readonly egressRules: EgressRules;
+  /** Told of each step of an attempt; for tests. */
+  readonly onSendStep?: OnSendStep;
 }
 
 /** Options of a worker. */
@@ -38,6 +50,13 @@ export interface WorkerOptions {
    * How long a stopping worker lets running attempts end before it tells them to stop, ms, 0 to an hour. Default 10,000.
    */
   readonly shutdownGraceMs?: number;
+  /**
+   * Requests to endpoints at once, 1 to 1000; where the application publishes. They hold no PostgreSQL connection while
+   * they wait for an answer. Default 50.
+   */
+  readonly sends?: number;
+  /** Run a relay beside, where the application publishes. Default true; false where `onefold relay` runs elsewhere. */
+  readonly relay?: boolean;
   /** The process handles SIGTERM and SIGINT itself. Default false: the worker stops by them. */
   readonly ownSignals?: boolean;
   /** Called when the worker takes work. */
@@ -62,7 +81,14 @@ export interface OnefoldWorker {
  */
 const stoppingSignals = ['SIGINT', 'SIGTERM', 'SIGQUIT'] as const;
 
-const known: readonly (keyof WorkerOptions)[] = ['concurrency', 'shutdownGraceMs', 'ownSignals', 'onReady'];
+const known: readonly (keyof WorkerOptions)[] = [
+  'concurrency',
+  'shutdownGraceMs',
+  'sends',
+  'relay',
+  'ownSignals',
+  'onReady',
+];
 
 /** First attempts at once where nobody says: with the later ones, 30 connections of PostgreSQL's usual 100. */
 export const defaultConcurrency = 15;
@@ -73,12 +99,22 @@ export const defaultGraceMs = 10_000;
 /** Timers beyond it are a mistake in the unit, and Node's end at 24.8 days. */
 const longestGraceMs = 3_600_000;
 
+/** Requests to endpoints at once where nobody says. */
+export const defaultSends = 50;
+
 /** For what a worker asks PostgreSQL outside of attempts: at its start, and when it sweeps. */
 const spareConnections = 2;
 
-/** PostgreSQL connections that a worker needs at most: one for each attempt, first or later, and two to spare. */
-export function connectionsOf(options: Pick<WorkerOptions, 'concurrency'> = {}): number {
-  return 2 * (options.concurrency ?? defaultConcurrency) + spareConnections;
+/** Sends and relays run short statements only, so a few connections serve many of them. */
+const publishingConnections = 8;
+
+/**
+ * PostgreSQL connections that a worker needs at most: one for each attempt, first or later, two to spare, and eight more
+ * where the application publishes.
+ */
+export function connectionsOf(options: Pick<WorkerOptions, 'concurrency'> = {}, publishes = false): number {
+  const attempts = 2 * (options.concurrency ?? defaultConcurrency);
+  return attempts + spareConnections + (publishes ? publishingConnections : 0);
 }
 
 /**
@@ -92,14 +128,13 @@ export function createWorker(deps: WorkerDependencies, options: WorkerOptions = 
     if (effect.kind === 'external') checkLeaseAgainstGrace(effect, options.shutdownGraceMs ?? defaultGraceMs);
   }
   const stopping = new AbortController();
-  let worker: Worker | undefined;
+  let opened: OpenedWorker | undefined;
   const shutdown = (): void => {
     if (stopping.signal.aborted) return;
     stopping.abort(new Error('the worker is stopping'));
-    if (worker) stop(worker);
+    opened?.stop();
   };
   const run = async (): Promise<void> => {
-    let opened: OpenedWorker;
     try {
       const { openWorker } = await import('./open-worker.js');
       opened = await openWorker(deps, options, stopping.signal);
@@ -107,13 +142,12 @@ export function createWorker(deps: WorkerDependencies, options: WorkerOptions = 
       if (stopping.signal.aborted) return;
       throw error;
     }
-    worker = opened.worker;
-    const running = worker.run();
+    const running = opened.run();
     deps.log.info({ taskQueue: deps.taskQueue, namespace: deps.namespace }, 'worker.ready');
     options.onReady?.();
     // Asked to stop while it was opening: a worker can only be shut down once it runs.
-    if (stopping.signal.aborted) stop(worker);
-    await running.finally(() => opened.connection.close());
+    if (stopping.signal.aborted) opened.stop();
+    await running;
     deps.log.info({ taskQueue: deps.taskQueue }, 'worker.stopped');
   };
   return {
@@ -130,13 +164,9 @@ export function createWorker(deps: WorkerDependencies, options: WorkerOptions = 
   };
 }
 
-function stop(worker: Worker): void {
-  if (worker.getState() === 'RUNNING') worker.shutdown();
-}
-
 function checkOptions(options: WorkerOptions): void {
   refuseUnknownOptions(options, known, 'worker');
-  const whole = (name: 'concurrency' | 'shutdownGraceMs', least: number, most: number): void => {
+  const whole = (name: 'concurrency' | 'shutdownGraceMs' | 'sends', least: number, most: number): void => {
     const value: unknown = options[name];
     if (value === undefined || (Number.isInteger(value) && (value as number) >= least && (value as number) <= most))
       return;
@@ -146,5 +176,6 @@ function checkOptions(options: WorkerOptions): void {
     );
   };
   whole('concurrency', 1, 1000);
+  whole('sends', 1, 1000);
   whole('shutdownGraceMs', 0, longestGraceMs);
 }

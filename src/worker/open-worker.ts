@@ -1,11 +1,27 @@
 import { setMaxListeners } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type InjectedSinks, Worker } from '@temporalio/worker';
+import {
+  type InjectedSinks,
+  type NativeConnection,
+  type WorkerOptions as SdkWorkerOptions,
+  Worker,
+} from '@temporalio/worker';
+import { createDeliveryActivities } from '../activities/delivery-activities.js';
 import { createActivities } from '../activities/index.js';
+import { createEgressClient } from '../publisher/egress/egress-client.js';
+import { createRelay, type Relay } from '../publisher/relay.js';
 import type { Logger } from '../runtime/logger.js';
 import { connectWorker, readSearchAttributes } from '../runtime/temporal.js';
+import { deliveryTaskQueue } from '../workflows/delivery-contract.js';
 import type { LogSinks } from '../workflows/log-line.js';
-import { defaultConcurrency, defaultGraceMs, type WorkerDependencies, type WorkerOptions } from './create-worker.js';
+import {
+  defaultConcurrency,
+  defaultGraceMs,
+  defaultSends,
+  type WorkerDependencies,
+  type WorkerOptions,
+  type WorkerPublishing,
+} from './create-worker.js';
 import { ensureSweeper } from './ensure-sweeper.js';
 import { installRuntime } from './install-runtime.js';
 import { waitForLedger } from './wait-for-ledger.js';
@@ -19,14 +35,16 @@ const stickyWait = '2s';
 /** Between the end of the grace and giving up on an attempt that ignores its signal. */
 const forceAfterMs = 15_000;
 
-/** A worker that is about to run, and the connection it runs on. */
+/** What is about to run: the worker of events and, where the application publishes, that of deliveries and a relay. */
 export interface OpenedWorker {
-  readonly worker: Worker;
-  readonly connection: { close(): Promise<void> };
+  /** Resolves when all of it has stopped, and its connections are closed. */
+  run(): Promise<void>;
+  /** Takes no more work and lets running attempts end; safe to repeat. */
+  stop(): void;
 }
 
 /**
- * Waits for Temporal and PostgreSQL, then makes the SDK's worker. In a module of its own, so that a process which only
+ * Waits for Temporal and PostgreSQL, then makes the SDK's workers. In a module of its own, so that a process which only
  * receives never loads the native code.
  *
  * @throws {OnefoldError} `migration_missing`; the signal's reason when aborted.
@@ -36,7 +54,7 @@ export async function openWorker(
   options: WorkerOptions,
   signal: AbortSignal,
 ): Promise<OpenedWorker> {
-  const { log, catalogue, ledger, metrics, client, namespace, taskQueue } = deps;
+  const { log, catalogue, ledger, metrics, client, taskQueue } = deps;
   installRuntime(log, options);
   await waitForLedger(ledger, log, signal);
   const connection = await connectWorker(deps.temporal, { log, signal });
@@ -48,12 +66,11 @@ export async function openWorker(
     });
     const concurrency = options.concurrency ?? defaultConcurrency;
     const graceMs = options.shutdownGraceMs ?? defaultGraceMs;
-    const { dataConverter } = deps.temporal;
-    const worker = await Worker.create({
-      connection,
-      namespace,
+    const graceOver = afterGrace(signal, graceMs);
+    const shared = await sharedOptions(deps, connection, graceMs);
+    const events = await Worker.create({
+      ...shared,
       taskQueue,
-      workflowBundle: await workflowSource(),
       activities: createActivities({
         catalogue,
         ledger,
@@ -61,24 +78,95 @@ export async function openWorker(
         metrics,
         client,
         searchAttributes,
-        graceOver: afterGrace(signal, graceMs),
+        graceOver,
         ...(deps.onStep ? { onStep: deps.onStep } : {}),
       }),
-      sinks: logSinks(log),
-      ...(dataConverter ? { dataConverter } : {}),
       maxConcurrentActivityTaskExecutions: concurrency,
       maxConcurrentLocalActivityExecutions: concurrency,
-      // A cancellation reaches an attempt with its next heartbeat, and the SDK would send those only every 8 s.
-      maxHeartbeatThrottleInterval: '1s',
-      stickyQueueScheduleToStartTimeout: stickyWait,
-      shutdownGraceTime: graceMs,
-      shutdownForceTime: graceMs + forceAfterMs,
     });
-    return { worker, connection };
+    const publishing = deps.publishing && (await openPublishing(deps, deps.publishing, options, shared, graceOver));
+    return joined(events, publishing, connection);
   } catch (error) {
     await connection.close();
     throw error;
   }
+}
+
+/** What the workers of events and of deliveries have in common. */
+async function sharedOptions(deps: WorkerDependencies, connection: NativeConnection, graceMs: number) {
+  const { dataConverter } = deps.temporal;
+  return {
+    connection,
+    namespace: deps.namespace,
+    workflowBundle: await workflowSource(),
+    sinks: logSinks(deps.log),
+    ...(dataConverter ? { dataConverter } : {}),
+    // A cancellation reaches an attempt with its next heartbeat, and the SDK would send those only every 8 s.
+    maxHeartbeatThrottleInterval: '1s',
+    stickyQueueScheduleToStartTimeout: stickyWait,
+    shutdownGraceTime: graceMs,
+    shutdownForceTime: graceMs + forceAfterMs,
+  } as const satisfies Partial<SdkWorkerOptions>;
+}
+
+/** Deliveries have a task queue and slots of their own: a flood of them takes none from the events. */
+async function openPublishing(
+  deps: WorkerDependencies,
+  publishing: WorkerPublishing,
+  options: WorkerOptions,
+  shared: Awaited<ReturnType<typeof sharedOptions>>,
+  graceOver: AbortSignal,
+): Promise<OpenedPublishing> {
+  const { log, ledger, metrics, client, namespace, taskQueue } = deps;
+  const egress = createEgressClient(publishing.egressRules);
+  const worker = await Worker.create({
+    ...shared,
+    taskQueue: deliveryTaskQueue(taskQueue),
+    activities: createDeliveryActivities({
+      ledger,
+      client,
+      log,
+      metrics,
+      egress,
+      sealer: publishing.sealer,
+      graceOver,
+      ...(publishing.onSendStep ? { onSendStep: publishing.onSendStep } : {}),
+    }),
+    maxConcurrentActivityTaskExecutions: options.sends ?? defaultSends,
+  });
+  const relay =
+    options.relay === false ? undefined : createRelay({ ledger, client, namespace, taskQueue, log, metrics });
+  return { worker, relay, egress };
+}
+
+interface OpenedPublishing {
+  readonly worker: Worker;
+  readonly relay: Relay | undefined;
+  readonly egress: { close(): Promise<void> };
+}
+
+/** Runs all of it as one: where one part fails the others stop, and the failure is what `run` rejects with. */
+function joined(
+  events: Worker,
+  publishing: OpenedPublishing | undefined,
+  connection: { close(): Promise<void> },
+): OpenedWorker {
+  const workers = publishing ? [events, publishing.worker] : [events];
+  const stop = (): void => {
+    publishing?.relay?.shutdown();
+    for (const worker of workers) if (worker.getState() === 'RUNNING') worker.shutdown();
+  };
+  return {
+    stop,
+    async run() {
+      const parts = [...workers.map((worker) => worker.run()), ...(publishing?.relay ? [publishing.relay.run()] : [])];
+      for (const part of parts) part.catch(stop);
+      const ended = await Promise.allSettled(parts);
+      await publishing?.egress.close();
+      await connection.close();
+      for (const part of ended) if (part.status === 'rejected') throw part.reason;
+    },
+  };
 }
 
 /** A signal that aborts some time after another one. */

@@ -59,8 +59,6 @@ export async function carryEffect(run: EventRun, progress: EffectProgress): Prom
         keepReason(progress.reasons, progress.attempts, {
           code: 'effect_parked',
           message: answer.message,
-          permanent: false,
-          counted: true,
         });
         progress.parked = { since: Date.now(), looks: 0 };
       }

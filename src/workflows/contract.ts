@@ -31,6 +31,7 @@ export const searchAttributeNames = {
   type: 'OnefoldType',
   state: 'OnefoldState',
   businessKey: 'OnefoldBusinessKey',
+  endpoint: 'OnefoldEndpoint',
 } as const;
 
 /** Types of the search attributes, in the words of `temporal operator search-attribute create --type`. */
@@ -39,6 +40,7 @@ export const searchAttributeTypes = {
   OnefoldType: 'Keyword',
   OnefoldState: 'Keyword',
   OnefoldBusinessKey: 'KeywordList',
+  OnefoldEndpoint: 'Keyword',
 } as const;
 
 /** The memo of every event's workflow, read by the describe call that decides a duplicate's path. */

@@ -8,6 +8,7 @@ import {
   setHandler,
 } from '@temporalio/workflow';
 import { reads } from './activities.js';
+import { checkAbandon } from './check-abandon.js';
 import { type AbandonAnswer, type AbandonRequest, type EventStatus, handlerNames } from './contract.js';
 import { type EventRun, endsOf, statusOf } from './event-run.js';
 
@@ -34,11 +35,7 @@ export function installHandlers(run: EventRun): void {
   );
   setHandler(abandon, (request) => CancellationScope.nonCancellable(() => takeUpAbandon(run, request)), {
     description: 'Give the event up. Argument: {"by": who, "reason": why}. Redeliveries then run nothing.',
-    validator: (request) => {
-      const { by, reason } = (request ?? {}) as Partial<AbandonRequest>;
-      if (typeof by !== 'string' || by.trim() === '') throw new TypeError('abandon needs "by": who asks for it');
-      if (typeof reason !== 'string' || reason.trim() === '') throw new TypeError('abandon needs a "reason"');
-    },
+    validator: checkAbandon,
   });
 }
 
