@@ -45,7 +45,31 @@ export { type ErrorCode, errorCodes, OnefoldError } from './errors.js';
 export type { Database, Sql, SqlResult, TransactionLimits } from './ledger/database.js';
 export { type MigrateOptions, migrateLedger } from './ledger/migrate.js';
 export { type PgDatabaseOptions, type PgTransaction, pgDatabase } from './ledger/pg-database.js';
-export { createOnefold, type Onefold, type OnefoldOptions, type ReceiverRouter } from './onefold.js';
+export type { RecordedDelivery } from './ledger/publication-deliveries/delivery-row.js';
+export type { PublicationDelivery } from './ledger/publications/read-publications.js';
+export {
+  createOnefold,
+  type EgressOptions,
+  type Onefold,
+  type OnefoldOptions,
+  type ReceiverRouter,
+  type Tenant,
+} from './onefold.js';
+export type { DeliveryFilter } from './operations/deliveries/list-deliveries.js';
+export type { DeliveryName } from './operations/deliveries/read-delivery-name.js';
+export type { ReplayDeliveryOptions, ReplayDeliveryOutcome } from './operations/deliveries/replay-delivery.js';
+export type { ShownDelivery } from './operations/deliveries/show-delivery.js';
+export type { DeliveriesApi } from './operations/deliveries/tenant-deliveries.js';
+export type { CreatedEndpoint } from './operations/endpoints/create-endpoint.js';
+export type { EndpointAct } from './operations/endpoints/endpoints-dependencies.js';
+export type { EndpointFilter, EndpointPage } from './operations/endpoints/list-endpoints.js';
+export type { RotatedSecret, RotateOptions } from './operations/endpoints/rotate-secret.js';
+export type { EndpointDetails } from './operations/endpoints/show-endpoint.js';
+export type { EndpointsApi } from './operations/endpoints/tenant-endpoints.js';
+export type { EndpointTest } from './operations/endpoints/test-endpoint.js';
+export type { UpdatedEndpoint } from './operations/endpoints/update-endpoint.js';
+export type { Subscriber } from './operations/endpoints/who-subscribes.js';
+export type { Page } from './operations/page-cursor.js';
 export type { ReplayOptions, ReplayOutcome } from './operations/replay-event.js';
 export type { ReplayStep } from './operations/replay-steps.js';
 export type {
@@ -56,6 +80,17 @@ export type {
   ResolveVerdict,
 } from './operations/resolve-effect.js';
 export type { ToldEvent } from './operations/tell-waiting.js';
+export type { Endpoint, EndpointState, EndpointStateCode } from './publisher/endpoint.js';
+export type { EndpointChanges, EndpointSettings } from './publisher/endpoint-settings.js';
+export type { PublicationFields, PublicationOf, Published } from './publisher/publication.js';
+export {
+  type PublicationRetryOptions,
+  type Publications,
+  type PublicationsOptions,
+  publications,
+} from './publisher/publications.js';
+export type { PublishManyOptions, PublishProgress, RefusedPublication } from './publisher/publish-many.js';
+export type { Relay } from './publisher/relay.js';
 export { createLogger, type Logger } from './runtime/logger.js';
 export type { TemporalSettings } from './runtime/temporal.js';
 export { type CustomOptions, custom } from './sources/custom.js';

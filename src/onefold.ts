@@ -6,7 +6,9 @@ import type { Database } from './ledger/database.js';
 import type { Ledger } from './ledger/ledger.js';
 import { pgDatabase } from './ledger/pg-database.js';
 import { defaultSchema, schemaName } from './ledger/schema-name.js';
-import { type OperationsContext, operationsContext, withLedger } from './operations/context.js';
+import { operationsContext, type PublishingContext, withLedger } from './operations/context.js';
+import { type DeliveriesApi, tenantDeliveries } from './operations/deliveries/tenant-deliveries.js';
+import { type EndpointsApi, tenantEndpoints } from './operations/endpoints/tenant-endpoints.js';
 import { type ReplayOptions, type ReplayOutcome, replayEvent } from './operations/replay-event.js';
 import {
   type ResolveOptions,
@@ -14,7 +16,14 @@ import {
   readResolveOptions,
   resolveEffect,
 } from './operations/resolve-effect.js';
+import type { PublicationOf, Published } from './publisher/publication.js';
+import type { Publications } from './publisher/publications.js';
+import { type PublishDependencies, publish, publishIn } from './publisher/publish.js';
+import { type PublishManyOptions, type PublishProgress, publishMany } from './publisher/publish-many.js';
+import { createRelay, type Relay } from './publisher/relay.js';
+import { createSealer } from './publisher/seal.js';
 import { createReceiver, type Receiver } from './receiver/create-receiver.js';
+import { egressRules } from './runtime/egress-rules.js';
 import { readEnvironment } from './runtime/environment.js';
 import { createLogger, type Logger } from './runtime/logger.js';
 import { createMetrics, type Metrics } from './runtime/metrics.js';
@@ -26,13 +35,24 @@ import {
   type TemporalSettings,
 } from './runtime/temporal.js';
 import type { Source } from './sources/define-source.js';
-import { connectionsOf, createWorker, type OnefoldWorker, type WorkerOptions } from './worker/create-worker.js';
+import type { EventSchemas } from './sources/source.js';
+import {
+  connectionsOf,
+  createWorker,
+  type OnefoldWorker,
+  type WorkerOptions,
+  type WorkerPublishing,
+} from './worker/create-worker.js';
 import { defaultTaskQueue } from './workflows/contract.js';
 
 /** What {@link createOnefold} takes. Whatever is left out comes from the environment. */
-export interface OnefoldOptions {
+export interface OnefoldOptions<Events extends EventSchemas = EventSchemas> {
   readonly sources: readonly Source<any, any>[];
   readonly effects: readonly Effect[];
+  /** What the application publishes; made by `publications`. */
+  readonly publications?: Publications<Events>;
+  /** How outbound calls are restricted. */
+  readonly egress?: EgressOptions;
   /** Default: `pg` on `DATABASE_URL`. Effects write to it, so the ledger has to lie in it. */
   readonly database?: Database<RegisteredTx>;
   /** The ledger's schema. Default: `ONEFOLD_SCHEMA`, else 'onefold'. */
@@ -45,6 +65,15 @@ export interface OnefoldOptions {
   readonly logger?: Logger;
 }
 
+/** Restrictions of outbound calls. */
+export interface EgressOptions {
+  /**
+   * Host names, addresses and ranges that may be sent to although they are not public, and over http too. Default:
+   * `ONEFOLD_EGRESS_ALLOW`, else none.
+   */
+  readonly allow?: readonly string[];
+}
+
 /**
  * A router for `app.use` of Express 4 or 5. Written out, so that users need neither Express's types nor the same version
  * of them.
@@ -55,8 +84,13 @@ export type ReceiverRouter = (
   next: (error?: unknown) => void,
 ) => void;
 
+/** What one tenant has. */
+export interface Tenant extends DeliveriesApi {
+  readonly endpoints: EndpointsApi;
+}
+
 /** Sources and effects, ready to receive, to work and to operate. Opens nothing until used. */
-export interface Onefold {
+export interface Onefold<Events extends EventSchemas = any> {
   /** An Express router that answers `POST /<source>`: `app.use('/webhooks', onefold.receiver)`. */
   readonly receiver: ReceiverRouter;
   readonly catalogue: Catalogue;
@@ -79,17 +113,64 @@ export interface Onefold {
    * @throws {OnefoldError} `claim_unknown`, `resolve_refused`, `result_not_json`, `result_too_large`.
    */
   resolve(effect: string, businessKey: string, options: ResolveOptions): Promise<ResolveOutcome>;
+  /**
+   * Publishes a message: writes it, with a delivery for each endpoint that subscribes to its type, in one transaction. A
+   * relay then starts the deliveries. Publishing the same again changes nothing, and answers how the first stands.
+   *
+   * @throws {OnefoldError} `publication_conflict`, `publication_invalid`, `publication_type_unknown`,
+   * `publication_too_large`, `data_invalid`, `identity_invalid`; `ledger_unavailable`, after which it may be published or
+   * not, so repeat it.
+   */
+  publish(publication: PublicationOf<Events>): Promise<Published>;
+  /**
+   * The same inside a transaction of yours: the message goes out if that commits, and leaves nothing where it does not.
+   *
+   * @param tx Whatever the `database` takes for one: with `pg`, a client on which you began a transaction, or the `tx` of
+   * an effect.
+   * @throws {OnefoldError} As {@link publish}.
+   * @throws PostgreSQL's 40001 in a REPEATABLE READ or SERIALIZABLE transaction, where another one published the same
+   * meanwhile: try your whole transaction again.
+   */
+  publishIn(tx: RegisteredTx, publication: PublicationOf<Events>): Promise<Published>;
+  /**
+   * Publishes a list or a stream of messages, some hundred in each statement, in bounded memory. Broken off, it is simply
+   * repeated.
+   *
+   * @throws {OnefoldError} `config_invalid`; what {@link publish} throws, for the first refused one, unless `onRefused`
+   * takes it.
+   */
+  publishMany(
+    publications: Iterable<PublicationOf<Events>> | AsyncIterable<PublicationOf<Events>>,
+    options?: PublishManyOptions,
+  ): Promise<PublishProgress>;
+  /**
+   * Makes a relay, which starts the deliveries of what was published; `run()` it. Workers run one already: this is for a
+   * process of its own.
+   */
+  relay(): Relay;
+  /** The endpoints that belong to no tenant, such as the application's own. */
+  readonly endpoints: EndpointsApi;
+  /**
+   * What one tenant has: its endpoints and deliveries. Every statement names the tenant, so that customers' own endpoints
+   * can be offered through it.
+   *
+   * @param name '' for what belongs to no tenant.
+   * @throws {OnefoldError} `identity_invalid` for a tenant that is none.
+   */
+  tenant(name: string): Tenant;
   /** Refuses new requests with 503 and resolves when those under way are answered and their evidence is written. */
   drain(): Promise<void>;
   /** Drains, and closes every connection that was opened here. */
   close(): Promise<void>;
   /** What operations and the executable stand on. */
-  readonly [operationsContext]: OperationsContext;
+  readonly [operationsContext]: PublishingContext;
 }
 
 const known: readonly (keyof OnefoldOptions)[] = [
   'sources',
   'effects',
+  'publications',
+  'egress',
   'database',
   'schema',
   'taskQueue',
@@ -103,11 +184,19 @@ const known: readonly (keyof OnefoldOptions)[] = [
  * @throws {OnefoldError} `config_invalid` at once for what is wrong in the declaration itself; `config_missing` and the
  * like only when the part that needs the setting is used.
  */
-export function createOnefold(options: OnefoldOptions): Onefold {
+export function createOnefold<const Events extends EventSchemas = Record<never, never>>(
+  options: OnefoldOptions<Events>,
+): Onefold<Events> {
   refuseUnknownOptions(options, known, 'createOnefold');
   const catalogue = createCatalogue(options.sources, options.effects);
   if (options.temporal) checkTemporalSettings(options.temporal, 'createOnefold.temporal');
   if (options.schema !== undefined) schemaName(options.schema);
+  if (options.egress) {
+    refuseUnknownOptions(options.egress, ['allow'], 'createOnefold.egress');
+    egressRules(options.egress.allow ?? [], 'createOnefold.egress.allow');
+  }
+  const { publications } = options;
+  const publishes = publications !== undefined;
   const metrics = createMetrics();
   const environment = once(() => readEnvironment());
   const log = once(() => {
@@ -125,8 +214,15 @@ export function createOnefold(options: OnefoldOptions): Onefold {
     (): Receiver => createReceiver({ ...context, sources: catalogue.sources, effects: catalogue.effects }),
   );
 
+  const sealer = once(() => createSealer(environment().secretsKeys));
+  const rules = once(() =>
+    options.egress?.allow
+      ? egressRules(options.egress.allow, 'createOnefold.egress.allow')
+      : egressRules(environment().egressAllow ?? [], 'ONEFOLD_EGRESS_ALLOW'),
+  );
+
   // Getters, so that each part is opened by whoever needs it first, and by nobody else.
-  const context: OperationsContext = {
+  const context: PublishingContext = {
     catalogue,
     metrics,
     temporal: options.temporal ?? {},
@@ -145,6 +241,23 @@ export function createOnefold(options: OnefoldOptions): Onefold {
     get log() {
       return log();
     },
+    publications,
+    get sealer() {
+      return sealer();
+    },
+    get egressRules() {
+      return rules();
+    },
+  };
+  const publishing = (): PublishDependencies => {
+    if (!publications) {
+      throw new OnefoldError('config_invalid', 'createOnefold has no publications: declare what is published there');
+    }
+    return { ledger: ledger(), publications };
+  };
+  const told = (published: Published): Published => {
+    metrics.published.inc({ path: published.path });
+    return published;
   };
 
   return {
@@ -158,15 +271,31 @@ export function createOnefold(options: OnefoldOptions): Onefold {
     fetch: (request) => receiver().fetch(request),
     worker(workerOptions) {
       // A pool of its own, so that a worker with much to do takes no connection from the receiver beside it.
-      const own = once(() => openLedger(connectionsOf(workerOptions)));
+      const own = once(() => openLedger(connectionsOf(workerOptions, publishes)));
       workerLedgers.push(own);
-      return createWorker(withLedger(context, own), workerOptions);
+      const deps = withLedger(context, own);
+      return createWorker(publishes ? withPublishing(deps) : deps, workerOptions);
     },
+    publish: async (publication) => told(await publish(publishing(), publication)),
+    publishIn: async (tx, publication) => told(await publishIn(publishing(), tx, publication)),
+    publishMany: async (publishedOnes, manyOptions = {}) =>
+      publishMany(publishing(), publishedOnes, {
+        ...manyOptions,
+        onPublished: (published) => manyOptions.onPublished?.(told(published)),
+      }),
     replay: (event, replayOptions) => replayEvent(context, event, replayOptions),
     async resolve(effect, businessKey, resolveOptions) {
       const [tenant, verdict, act] = readResolveOptions(resolveOptions);
       return resolveEffect(context, { effect, businessKey, ...tenant }, verdict, act);
     },
+    relay: () => {
+      const { client, namespace, taskQueue } = context;
+      return createRelay({ ledger: ledger(), client, namespace, taskQueue, log: log(), metrics });
+    },
+    get endpoints() {
+      return tenantEndpoints(context, '');
+    },
+    tenant: (name) => ({ endpoints: tenantEndpoints(context, name), ...tenantDeliveries(context, name) }),
     async drain() {
       if (receiver.made()) await receiver().drain();
     },
@@ -177,6 +306,13 @@ export function createOnefold(options: OnefoldOptions): Onefold {
       for (const one of [ledger, ...workerLedgers]) if (one.made()) await one().database.close();
     },
   };
+}
+
+/** What a worker of an application that publishes needs beside the rest; its keys are read when it sends. */
+function withPublishing(context: PublishingContext): PublishingContext & { readonly publishing: WorkerPublishing } {
+  return Object.create(context, {
+    publishing: { get: () => ({ sealer: context.sealer, egressRules: context.egressRules }) },
+  });
 }
 
 /** Of a receiver and of the operations: evidence goes out in batches, and only large bodies are written one by one. */

@@ -1,10 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type WorkflowExecutionDescription, WorkflowNotFoundError } from '@temporalio/client';
+import type { WorkflowExecutionDescription } from '@temporalio/client';
 import { ledgerNames } from '../effects/catalogue.js';
 import { OnefoldError } from '../errors.js';
 import { readClaim } from '../ledger/read-claim.js';
 import { type RecordedEvent, readPlan } from '../ledger/read-plan.js';
 import type { OperationsContext } from './context.js';
+import { describeExecution, isClosed } from './describe-execution.js';
 import type { NamedEvent } from './read-event-name.js';
 
 /** Where an event stands: what the ledger has of it, and its latest run. Either may be missing. */
@@ -13,9 +14,6 @@ export interface EventState {
   /** Undefined where Temporal has forgotten the event, or never had it. */
   readonly execution: WorkflowExecutionDescription | undefined;
 }
-
-/** Ends of a run; whatever else a server may report is not one. */
-const closedStatuses: ReadonlySet<string> = new Set(['COMPLETED', 'FAILED', 'CANCELLED', 'TERMINATED', 'TIMED_OUT']);
 
 /**
  * Between the dead letter and the end of its workflow lie a few milliseconds; a replay that comes in them waits for the
@@ -26,7 +24,7 @@ const lookEveryMs = 50;
 
 /** Reads the run first: what a closed run wrote into the ledger is there by then. */
 export async function readEventState(context: OperationsContext, event: NamedEvent): Promise<EventState> {
-  const execution = await describe(context, event);
+  const execution = await describeExecution(context.client, event.eventKey);
   const { database, schema } = context.ledger;
   return { execution, recorded: await readPlan(database.query, schema, event.tenant, event.eventKey) };
 }
@@ -44,7 +42,7 @@ export async function readClosedState(context: OperationsContext, event: NamedEv
     if (!execution && !recorded) {
       throw new OnefoldError('event_unknown', `neither the ledger nor Temporal knows ${event.source}/${event.id}`);
     }
-    if (!execution || closedStatuses.has(execution.status.name)) return state;
+    if (!execution || isClosed(execution)) return state;
     const ending = recorded !== undefined && recorded.state !== 'open';
     if (!ending || Date.now() > until) {
       const parked = recorded && (await parkedEffect(context, recorded));
@@ -73,16 +71,4 @@ async function parkedEffect(
     if (claim?.state === 'parked') return `${effect?.name ?? recordedAs} ${JSON.stringify(businessKey)}`;
   }
   return undefined;
-}
-
-async function describe(
-  { client }: OperationsContext,
-  { eventKey }: NamedEvent,
-): Promise<WorkflowExecutionDescription | undefined> {
-  try {
-    return await client.workflow.getHandle(eventKey).describe();
-  } catch (error) {
-    if (error instanceof WorkflowNotFoundError) return undefined;
-    throw error;
-  }
 }

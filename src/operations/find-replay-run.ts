@@ -1,7 +1,6 @@
+import type { WorkflowExecutionDescription } from '@temporalio/client';
 import type { EventRunMemo } from '../runtime/event-start-options.js';
 import type { OperationsContext } from './context.js';
-import type { EventState } from './event-state.js';
-import type { NamedEvent } from './read-event-name.js';
 
 /**
  * Finds the run that an act started, by the run's memo: the act may have been recorded, its run started, and the process
@@ -11,14 +10,14 @@ import type { NamedEvent } from './read-event-name.js';
  */
 export async function findReplayRun(
   context: OperationsContext,
-  event: NamedEvent,
-  execution: EventState['execution'],
+  workflowId: string,
+  execution: WorkflowExecutionDescription | undefined,
   act: string,
 ): Promise<string | undefined> {
   if (!execution) return undefined;
   if (carries(execution.memo, act)) return execution.runId;
-  // Event keys are percent-encoded, so none can hold a quote.
-  const runs = context.client.workflow.list({ query: `WorkflowId = '${event.eventKey}'` });
+  // Keys of events and deliveries are percent-encoded, so none can hold a quote.
+  const runs = context.client.workflow.list({ query: `WorkflowId = '${workflowId}'` });
   for await (const run of runs) {
     if (carries(run.memo, act)) return run.runId;
   }

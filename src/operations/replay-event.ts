@@ -173,7 +173,7 @@ async function outcomeOfEarlier(
     throw new OnefoldError('replay_refused', `the id ${id} is that of another act: ${act.kind} of ${act.eventKey}`);
   }
   const { execution } = await readEventState(context, event);
-  const runId = await findReplayRun(context, event, execution, id);
+  const runId = await findReplayRun(context, event.eventKey, execution, id);
   if (act.outcome === 'asked' && runId === undefined) return undefined;
   if (act.outcome === 'asked') {
     await setActOutcome(database.query, schema, { tenant: event.tenant, id, outcome: 'started' });
@@ -227,6 +227,6 @@ async function start(
     if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
     // The same wish may have been carried out by the same command, given twice at once.
     const { execution: now } = await readEventState(context, event);
-    return findReplayRun(context, event, now, input.replay.id);
+    return findReplayRun(context, event.eventKey, now, input.replay.id);
   }
 }

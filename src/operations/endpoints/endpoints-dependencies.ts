@@ -1,0 +1,20 @@
+import type { Ledger } from '../../ledger/ledger.js';
+import type { Sealer } from '../../publisher/seal.js';
+import type { EgressRules } from '../../runtime/egress-rules.js';
+import type { Logger } from '../../runtime/logger.js';
+
+/** What the management of endpoints stands on. */
+export interface EndpointsDependencies {
+  readonly ledger: Ledger;
+  readonly sealer: Sealer;
+  /** What may be sent to beyond public addresses. */
+  readonly egressRules: EgressRules;
+  readonly log: Pick<Logger, 'info'>;
+}
+
+/** Who changes an endpoint, and why. Both go into the log line of the change. */
+export interface EndpointAct {
+  readonly by?: string;
+  /** Of a pause, a disabling or a removal it is kept with the endpoint as well; at most 500 characters are. */
+  readonly reason?: string;
+}
