@@ -49,6 +49,15 @@ function processCommand(name: string, description: string, parts: { receiver: bo
       wholeNumber(1, 1000),
     );
     command.option(
+      '--sends <number>',
+      'requests to endpoints at once, where the application publishes (default 50)',
+      wholeNumber(1, 1000),
+    );
+    command.option(
+      '--no-relay',
+      'run no relay beside, where the application publishes: `onefold relay` does it elsewhere',
+    );
+    command.option(
       '--grace <duration>',
       'how long a stopping worker lets running attempts end before it tells them to (default 10 seconds); ' +
         'it gives up on one that ignores that 15 seconds later',

@@ -2,10 +2,17 @@
 import { readFileSync } from 'node:fs';
 import { Command } from 'commander';
 import { OnefoldError } from '../errors.js';
+import { adminCommand } from './admin-command.js';
 import { checkCommand } from './check-command.js';
 import { migrateCommand, receiverCommand, runCommand, sendCommand, workerCommand } from './commands.js';
+import { deliveriesCommand } from './deliveries-command.js';
 import { devCommand } from './dev.js';
+import { endpointsCommand } from './endpoints-command.js';
+import { publishCommand } from './publish-command.js';
+import { recoverCommand } from './recover-command.js';
+import { relayCommand } from './relay-command.js';
 import { replayCommand } from './replay-command.js';
+import { republishCommand } from './republish-command.js';
 import { resolveCommand } from './resolve-command.js';
 import { temporalCommand } from './temporal-command.js';
 
@@ -29,12 +36,18 @@ for (const command of [
   devCommand(),
   receiverCommand(),
   workerCommand(),
+  relayCommand(),
   runCommand(),
   migrateCommand(),
   checkCommand(),
   sendCommand(),
+  publishCommand(),
+  endpointsCommand(recoverCommand()),
+  deliveriesCommand(),
   replayCommand(),
+  republishCommand(),
   resolveCommand(),
+  adminCommand(),
   temporalCommand(),
 ]) {
   program.addCommand(command.copyInheritedSettings(program));

@@ -10,6 +10,9 @@ export interface ProcessOptions {
   readonly host?: string;
   readonly port?: number;
   readonly concurrency?: number;
+  /** Requests to endpoints at once. */
+  readonly sends?: number;
+  readonly relay?: boolean;
   /** Grace of a stopping worker, ms. */
   readonly grace?: number;
 }
@@ -51,12 +54,14 @@ export async function runProcesses(
         endMetrics = await serveMetrics(onefold, { host, port: environment.metricsPort });
       }
       if (parts.worker) {
-        const { concurrency, grace } = options;
+        const { concurrency, sends, relay, grace } = options;
         const ready = new Promise<void>((resolve) => {
           worker = onefold.worker({
             ownSignals: true,
             onReady: resolve,
             ...(concurrency === undefined ? {} : { concurrency }),
+            ...(sends === undefined ? {} : { sends }),
+            ...(relay === undefined ? {} : { relay }),
             ...(grace === undefined ? {} : { shutdownGraceMs: grace }),
           });
         });

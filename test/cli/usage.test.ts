@@ -37,7 +37,22 @@ test.concurrent.each([
   ['a grace beyond an hour', ['worker', '--grace', '2h'], 'grace: at most 1 hour'],
   ['a pause that a timer cannot hold', ['send', 'f', '--source', 's', '--every', '30d'], 'every: at most 1 hour'],
   ['a replay without a reason', ['replay', 'shop/evt_1'], "required option '--reason"],
-  ['a replay without an event', ['replay', '--reason', 'r'], "missing required argument 'event'"],
+  ['a replay without an event', ['replay', '--reason', 'r'], 'name an event, or a publication'],
+  [
+    'a replay of both',
+    ['replay', 'shop/evt_1', '--publication', 'p', '--reason', 'r'],
+    'name an event, or a publication',
+  ],
+  [
+    'an event with an endpoint',
+    ['replay', 'shop/evt_1', '--endpoint', 'ep_1', '--reason', 'r'],
+    'are for publications',
+  ],
+  ['a publication with --rekey', ['replay', '--publication', 'p', '--rekey', '--reason', 'r'], '--rekey is for events'],
+  ['deliveries in no state', ['deliveries', 'list', '--state', 'lost'], 'Allowed choices are queued'],
+  ['deliveries since no time', ['deliveries', 'list', '--since', 'yesterday'], 'a time such as'],
+  ['a recovery without a time', ['endpoints', 'recover', 'ep_1', '--reason', 'r'], "required option '--since"],
+  ['a republishing without an identity', ['republish', 'p', '--reason', 'r'], "required option '--as"],
   ['a send without a source', ['send', 'event.json'], "required option '--source"],
 ])('%s is wrong usage: exit code 2, and the help', async (_what, args, message) => {
   const { code, stdout, stderr } = await onefold(args);

@@ -7,6 +7,7 @@ import type { DevSettings } from './settings.js';
 import { appRecord, type Close, type DevServers, noteOtherPort, startServers } from './start-servers.js';
 import { type AppReady, type SpawnApp, superviseApp } from './supervise-app.js';
 import { watchCode } from './watch-code.js';
+import { writeEnvironmentFile } from './write-environment-file.js';
 
 /** What an end that was forced by a second Ctrl-C answers, as a shell does for SIGINT. */
 const forcedExitCode = 130;
@@ -74,6 +75,10 @@ async function startApp(
   const port = await freePort(settings.port, settings.host);
   noteOtherPort('the receiver', settings.port, port, progress);
   const environment = { ...servers.environment, ONEFOLD_HOST: settings.host, ONEFOLD_PORT: String(port) };
+  const environmentFile =
+    servers.dataPath === undefined
+      ? undefined
+      : await writeEnvironmentFile(servers.dataPath, { ...environment, ONEFOLD_CONFIG: settings.configFile });
   let shown = false;
   const app = superviseApp({
     spawn: () => spawnApp(environment),
@@ -85,7 +90,7 @@ async function startApp(
         return;
       }
       shown = true;
-      void showReady(settings, servers, ready, pid, startedAt, progress);
+      void showReady(settings, { ...servers, environmentFile }, ready, pid, startedAt, progress);
     },
   });
   closing.push((immediately) => app.stop(immediately));
@@ -99,13 +104,13 @@ async function startApp(
 
 async function showReady(
   settings: DevSettings,
-  servers: DevServers,
+  servers: DevServers & { readonly environmentFile: string | undefined },
   ready: AppReady,
   appPid: number,
   startedAt: number,
   progress: Progress,
 ): Promise<void> {
-  const { temporal, shownDatabaseUrl, dataPath } = servers;
+  const { temporal, shownDatabaseUrl, dataPath, environmentFile } = servers;
   if (settings.json) {
     const line = {
       ready: true,
@@ -114,6 +119,7 @@ async function showReady(
       temporal: { address: temporal.address, ui: temporal.uiUrl ?? null, namespace: temporal.namespace },
       postgres: { url: shownDatabaseUrl },
       data: dataPath ?? null,
+      environment: environmentFile ?? null,
       pid: process.pid,
       appPid,
     };
@@ -134,6 +140,9 @@ async function showReady(
             string,
           ],
         ]),
+    ...(environmentFile === undefined
+      ? []
+      : [['for other terminals', `. ${relativeIfBelow(environmentFile)}`] as [string, string]]),
   ];
   const width = Math.max(...rows.map(([name]) => name.length));
   const lines = rows.map(([name, value]) => `  ${name.padEnd(width)}  ${value}`);

@@ -11,6 +11,7 @@ import { startTemporalServer, type TemporalServer } from '../../runtime/embedded
 import { registerSearchAttributes } from '../../runtime/register-search-attributes.js';
 import { connectClient } from '../../runtime/temporal.js';
 import { searchAttributeTypes } from '../../workflows/contract.js';
+import { publishingEnvironment } from './publishing-environment.js';
 import { runSetup } from './run-setup.js';
 import type { DevSettings } from './settings.js';
 
@@ -67,7 +68,12 @@ export async function startServers(settings: DevSettings, closing: Close[], prog
     temporal: temporal.value.shown,
     shownDatabaseUrl: postgres.value.shownUrl,
     dataPath: folder?.path,
-    environment: { ...process.env, ...temporal.value.environment, DATABASE_URL: postgres.value.url },
+    environment: {
+      ...process.env,
+      ...temporal.value.environment,
+      ...(folder === undefined ? {} : await publishingEnvironment(folder.path)),
+      DATABASE_URL: postgres.value.url,
+    },
     ended: Promise.race([
       endOf('PostgreSQL', postgres.value.server?.exited),
       endOf('the Temporal dev server', temporal.value.server?.exited),

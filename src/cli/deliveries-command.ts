@@ -1,0 +1,104 @@
+import { Command, InvalidArgumentError, Option } from 'commander';
+import {
+  type DeliveryState,
+  deliveryStates,
+  type RecordedDelivery,
+} from '../ledger/publication-deliveries/delivery-row.js';
+import type { DeliveryFilter } from '../operations/deliveries/list-deliveries.js';
+import { withActingContext } from './acting-context.js';
+import { attemptsInWords } from './attempts-in-words.js';
+import { configOption } from './config-option.js';
+import { plainLine } from './endpoints/plain-line.js';
+import { moment } from './moment-option.js';
+
+interface ListFlags {
+  readonly config?: string;
+  readonly json?: boolean;
+  readonly tenant?: string;
+  readonly endpoint?: string;
+  readonly publication?: string;
+  readonly type?: string;
+  readonly state?: DeliveryState;
+  readonly since?: Date;
+  readonly until?: Date;
+  readonly cursor?: string;
+  readonly limit?: number;
+}
+
+interface ShowFlags {
+  readonly config?: string;
+  readonly json?: boolean;
+  readonly tenant?: string;
+}
+
+/** `onefold deliveries` */
+export function deliveriesCommand(): Command {
+  const command = new Command('deliveries').description(
+    'Look at what is sent to endpoints: a list, or one delivery with every attempt.',
+  );
+  // What the executable says of exit codes and help is known only when this one has become part of it.
+  command.hook('preSubcommand', (_deliveries, subcommand) => void subcommand.copyInheritedSettings(command));
+  return command.addCommand(listCommand()).addCommand(showCommand());
+}
+
+function listCommand(): Command {
+  return new Command('list')
+    .description('List deliveries, those published last first.')
+    .option('--tenant <name>', 'tenant of the deliveries')
+    .option('--endpoint <id>', 'to this endpoint')
+    .option('--publication <identity>', 'of this publication')
+    .option('--type <type>', 'of exactly this type')
+    .addOption(new Option('--state <state>', 'in this state').choices([...deliveryStates]))
+    .option('--since <time>', "published at or after: 2026-02-03T04:05:06Z, or how long ago, such as '2 hours'", moment)
+    .option('--until <time>', 'published before', moment)
+    .option('--limit <n>', 'rows of a page, 1 to 200 (default 50)', limit)
+    .option('--cursor <cursor>', 'the page that an earlier one named')
+    .option('--json', 'print the page as JSON: items, and next where there is another page')
+    .option(...configOption)
+    .action(async ({ config, json, ...filter }: ListFlags) => {
+      await withActingContext('deliveries', config, async (context) => {
+        const { listDeliveries } = await import('../operations/deliveries/list-deliveries.js');
+        const page = await listDeliveries(context, filter satisfies DeliveryFilter);
+        if (json) {
+          process.stdout.write(`${JSON.stringify(page)}\n`);
+          return;
+        }
+        process.stdout.write(page.items.map(line).join(''));
+        if (page.items.length === 0) process.stderr.write('no such deliveries\n');
+        if (page.next !== undefined) process.stderr.write(`more: --cursor ${page.next}\n`);
+      });
+    });
+}
+
+function showCommand(): Command {
+  return new Command('show')
+    .description(
+      'Show a delivery: every attempt, its dead letter, what people did about it, and what is still to come.',
+    )
+    .argument('<publication>', 'its identity')
+    .argument('<endpoint>', 'the id of the endpoint')
+    .option('--tenant <name>', 'tenant of the delivery')
+    .option('--json', 'print it as JSON')
+    .option(...configOption)
+    .action(async (publication: string, endpoint: string, { config, json, tenant }: ShowFlags) => {
+      await withActingContext('deliveries', config, async (context) => {
+        const { showDelivery } = await import('../operations/deliveries/show-delivery.js');
+        const { printDelivery } = await import('./print-delivery.js');
+        const name = { publication, endpoint, ...(tenant === undefined ? {} : { tenant }) };
+        const shown = await showDelivery(context, name);
+        process.stdout.write(json ? `${JSON.stringify(shown)}\n` : printDelivery(shown));
+      });
+    });
+}
+
+function line({ publishedAt, state, publication, endpoint, attempts, lastCode }: RecordedDelivery): string {
+  const last = lastCode === undefined ? '' : `, last ${lastCode}`;
+  const name = plainLine(publication);
+  return `${publishedAt.toISOString()} ${state.padEnd(13)} ${name} → ${endpoint} (${attemptsInWords(attempts)}${last})\n`;
+}
+
+function limit(text: string): number {
+  const value = Number(text);
+  if (Number.isInteger(value) && value >= 1 && value <= 200) return value;
+  throw new InvalidArgumentError('expected a whole number from 1 to 200');
+}

@@ -1,0 +1,96 @@
+import { userInfo } from 'node:os';
+import { Command } from 'commander';
+import type { RecoverOptions, RecoverOutcome } from '../operations/deliveries/recover-endpoint.js';
+import { withActingContext } from './acting-context.js';
+import { configOption } from './config-option.js';
+import { confirmed } from './confirmed.js';
+import { moment } from './moment-option.js';
+
+interface RecoverFlags {
+  readonly config?: string;
+  readonly since: Date;
+  readonly until?: Date;
+  readonly tenant?: string;
+  readonly reason: string;
+  readonly by?: string;
+  readonly act?: string;
+  readonly dryRun?: boolean;
+  readonly yes?: boolean;
+  readonly json?: boolean;
+}
+
+/** `onefold endpoints recover` */
+export function recoverCommand(): Command {
+  return new Command('recover')
+    .description(
+      'Send all deliveries of an endpoint again that ended as dead letters within a time, under the same webhook-ids. ' +
+        'Says how many first and asks. Broken off, it goes on with the same --act.',
+    )
+    .argument('<id>', 'the endpoint')
+    .requiredOption(
+      '--since <time>',
+      "ended at or after: 2026-02-03T04:05:06Z, or how long ago, such as '2 hours'",
+      moment,
+    )
+    .option('--until <time>', 'ended at or before (default: now)', moment)
+    .requiredOption('--reason <text>', 'why; recorded')
+    .option('--by <name>', 'who asks for it; recorded (default: the user of this process)')
+    .option('--tenant <name>', 'tenant of the endpoint')
+    .option('--act <id>', 'identity of this wish: repeating a command with the same one is harmless')
+    .option('--dry-run', 'only count them')
+    .option('--yes', 'do not ask')
+    .option('--json', 'print the outcome as JSON')
+    .option(...configOption)
+    .action(async (endpoint: string, flags: RecoverFlags) => {
+      await withActingContext('recover', flags.config, async (context) => {
+        const { recoverEndpoint } = await import('../operations/deliveries/recover-endpoint.js');
+        const name = { endpoint, ...(flags.tenant === undefined ? {} : { tenant: flags.tenant }) };
+        const options: RecoverOptions = {
+          since: flags.since,
+          ...(flags.until ? { until: flags.until } : {}),
+          reason: flags.reason,
+          by: flags.by ?? userInfo().username,
+          ...(flags.act === undefined ? {} : { id: flags.act }),
+        };
+        const look = (): Promise<RecoverOutcome> => recoverEndpoint(context, name, { ...options, dryRun: true });
+        if (flags.dryRun) {
+          const seen = await look();
+          process.stdout.write(flags.json ? `${JSON.stringify(seen)}\n` : describe(seen));
+          return;
+        }
+        if (!flags.yes) {
+          process.stderr.write(describe(await look()));
+          if (!(await confirmed('Send them again?', 'confirmation_missing', 'add --yes, or --dry-run to look only'))) {
+            process.stderr.write('nothing was changed\n');
+            process.exitCode = 1;
+            return;
+          }
+        }
+        const onProgress: RecoverOptions['onProgress'] = ({ found, started, lostRace, refused }) => {
+          if (process.stderr.isTTY) process.stderr.write(`\r${started + lostRace + refused} of ${found} `);
+        };
+        const outcome = await recoverEndpoint(context, name, { ...options, onProgress });
+        if (process.stderr.isTTY) process.stderr.write('\n');
+        process.stdout.write(flags.json ? `${JSON.stringify(outcome)}\n` : answer(outcome));
+        if (outcome.outcome === 'interrupted') process.exitCode = 1;
+      });
+    });
+}
+
+function describe({ endpoint, endpointState, found, since, until }: RecoverOutcome): string {
+  const held = endpointState === 'paused' ? '; the endpoint is paused, which holds them' : '';
+  return `${endpoint}: ${found} dead-lettered from ${since.toISOString()} to ${until.toISOString()}${held}\n`;
+}
+
+function answer({ endpoint, started, lostRace, refused, refusals, outcome, because, id }: RecoverOutcome): string {
+  const rest = [
+    ...(lostRace === 0 ? [] : [`${lostRace} were started by others meanwhile`]),
+    ...(refused === 0 ? [] : [`${refused} cannot be sent now`]),
+  ];
+  const lines = refusals.map((one) => `  ${one.publication}: ${one.because}\n`);
+  const end =
+    outcome === 'interrupted'
+      ? `It was interrupted (${because?.code}: ${because?.message}); the same command with --act ${id} goes on from here.\n`
+      : '';
+  return `${endpoint}: ${[`${started} sent again`, ...rest].join(', ')} (act ${id})\n${lines.join('')}${end}`;
+}

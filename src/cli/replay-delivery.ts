@@ -1,0 +1,87 @@
+import { userInfo } from 'node:os';
+import type { ReplayDeliveryOutcome } from '../operations/deliveries/replay-delivery.js';
+import type { RefusedReplay } from '../operations/deliveries/replay-or-refuse.js';
+import type { ReplayPublicationOutcome } from '../operations/deliveries/replay-publication.js';
+import { type ActingContext, withActingContext } from './acting-context.js';
+import { confirmed } from './confirmed.js';
+
+/** Options of `onefold replay --publication`. */
+export interface ReplayDeliveryFlags {
+  readonly config?: string;
+  readonly publication: string;
+  readonly endpoint?: string;
+  readonly all?: boolean;
+  readonly tenant?: string;
+  readonly reason: string;
+  readonly by?: string;
+  readonly act?: string;
+  readonly dryRun?: boolean;
+  readonly yes?: boolean;
+  readonly json?: boolean;
+}
+
+/** Sends deliveries of a publication again: the one to an endpoint, or all that were dead-lettered. */
+export async function replayDeliveries(flags: ReplayDeliveryFlags): Promise<void> {
+  await withActingContext('replay', flags.config, async (context) => {
+    const look = (): Promise<Outcome> => replay(context, flags, true);
+    if (flags.dryRun) {
+      const seen = await look();
+      process.stdout.write(flags.json ? `${JSON.stringify(seen)}\n` : describe(seen));
+      return;
+    }
+    if (!flags.yes) {
+      process.stderr.write(describe(await look()));
+      if (!(await confirmed('Send again?', 'replay_refused', 'add --yes, or --dry-run to look only'))) {
+        process.stderr.write('nothing was changed\n');
+        process.exitCode = 1;
+        return;
+      }
+    }
+    const outcome = await replay(context, flags, false);
+    process.stdout.write(flags.json ? `${JSON.stringify(outcome)}\n` : answer(outcome));
+    if (deliveriesOf(outcome).some((one) => one.outcome !== 'started')) process.exitCode = 1;
+  });
+}
+
+type Outcome = ReplayDeliveryOutcome | ReplayPublicationOutcome;
+
+async function replay(
+  context: ActingContext,
+  { publication, endpoint, tenant, reason, by, act, all }: ReplayDeliveryFlags,
+  dryRun: boolean,
+): Promise<Outcome> {
+  const { replayDelivery } = await import('../operations/deliveries/replay-delivery.js');
+  const { replayPublication } = await import('../operations/deliveries/replay-publication.js');
+  const name = { publication, ...(tenant === undefined ? {} : { tenant }) };
+  const options = { reason, by: by ?? userInfo().username, ...(act === undefined ? {} : { id: act }), dryRun };
+  return endpoint === undefined
+    ? replayPublication(context, name, { ...options, ...(all ? { all } : {}) })
+    : replayDelivery(context, { ...name, endpoint }, options);
+}
+
+function deliveriesOf(outcome: Outcome): readonly (ReplayDeliveryOutcome | RefusedReplay)[] {
+  return 'deliveries' in outcome ? outcome.deliveries : [outcome];
+}
+
+function describe(outcome: Outcome): string {
+  const lines = deliveriesOf(outcome).map((one) => {
+    const name = `${one.publication} to ${one.endpoint}`;
+    if (one.outcome === 'refused') return `${name}: cannot be sent now: ${one.because}\n`;
+    const { state, attempts, eventId } = one;
+    const held = state.endpoint === 'enabled' ? '' : `; the endpoint is ${state.endpoint}, which holds it`;
+    return `${name}: ${state.ledger} after ${attempts} attempts, sent again as ${eventId}${held}\n`;
+  });
+  return lines.length === 0 ? `${outcome.publication}: nothing of it was dead-lettered\n` : lines.join('');
+}
+
+function answer(outcome: Outcome): string {
+  const lines = deliveriesOf(outcome).map((one) => {
+    const name = `${one.publication} to ${one.endpoint}`;
+    if (one.outcome === 'refused') return `${name}: refused: ${one.because}\n`;
+    if (one.outcome === 'started') return `${name}: sent again as run ${one.runId ?? '(forgotten)'} (act ${one.id})\n`;
+    return `${name}: another run was started meanwhile, and sends it (act ${one.id})\n`;
+  });
+  return lines.length === 0
+    ? `${outcome.publication}: nothing to do, nothing of it was dead-lettered (act ${outcome.id})\n`
+    : lines.join('');
+}
