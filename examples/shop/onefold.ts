@@ -1,10 +1,21 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createOnefold, fromEnv, github, httpFailure, NotDoneError, park, standardWebhooks, types } from 'onefold';
+import {
+  createOnefold,
+  fromEnv,
+  github,
+  httpFailure,
+  NotDoneError,
+  park,
+  publications,
+  standardWebhooks,
+  types,
+} from 'onefold';
 import { z } from 'zod';
 import { bankUrl } from './bank.js';
 
-// Real secrets come from the environment; these two are for trying it out and sign nothing outside this folder.
+// Real secrets come from the environment; these are for trying it out and sign nothing outside this folder.
 process.env.SHOP_WEBHOOK_SECRETS ??= 'whsec_b25lZm9sZC1leGFtcGxlLXNlY3JldC1rZXktMDE=';
+process.env.CARRIER_WEBHOOK_SECRETS ??= 'whsec_b25lZm9sZC1leGFtcGxlLWNhcnJpZXIta2V5LTAx';
 process.env.GITHUB_WEBHOOK_SECRETS ??= 'onefold-example-github-secret';
 
 const Items = z.array(z.object({ sku: z.string(), quantity: z.number().int().positive() }));
@@ -26,6 +37,26 @@ const hub = github('github', {
   events: { 'issues.opened': types<{ issue: { id: number; title: string }; repository: { full_name: string } }>() },
 });
 
+const OrderShipped = z.object({ order: z.string(), shipment: z.string() });
+
+/** What the shop tells others. Who gets it is decided by the endpoints: `onefold endpoints add`. */
+const outgoing = publications({ events: { 'order.shipped': OrderShipped } });
+
+/** A partner that gets the shop's publications. In real life it is another application, of somebody else. */
+const carrier = standardWebhooks('carrier', {
+  secrets: fromEnv('CARRIER_WEBHOOK_SECRETS'),
+  events: { 'order.shipped': OrderShipped },
+});
+
+/** One pickup per shipment, however often the shop has to send its message. */
+const bookPickup = carrier.effect('book-pickup', {
+  on: 'order.shipped',
+  businessKey: (event) => `pickup:${event.data.shipment}`,
+  commit: async ({ event, tx }) => {
+    await tx.query('INSERT INTO shop.pickups (shipment) VALUES ($1)', [event.data.shipment]);
+  },
+});
+
 /** One shipment per fulfilment, however often and under however many events it is asked for. */
 const shipOrder = shop.effect('ship-order', {
   on: 'order.paid',
@@ -43,9 +74,16 @@ const shipOrder = shop.effect('ship-order', {
       event.data.fulfilment,
       event.data.order,
     ]);
+    const shipment = `shp_${rows[0]?.id}`;
+    // Goes out if this transaction commits, and never where it does not.
+    await outgoing.publishIn(tx, {
+      publication: `shipment:${event.data.fulfilment}:shipped:v1`,
+      type: 'order.shipped',
+      data: { order: event.data.order, shipment },
+    });
     // Leaves time to kill the process in mid-transaction; see the tour in the README.
     await sleep(Number(process.env.EXAMPLE_PAUSE_MS ?? 0));
-    return { shipment: `shp_${rows[0]?.id}` };
+    return { shipment };
   },
 });
 
@@ -100,4 +138,8 @@ const triageIssue = hub.effect('triage-issue', {
   },
 });
 
-export const onefold = createOnefold({ sources: [shop, hub], effects: [shipOrder, refundCard, restock, triageIssue] });
+export const onefold = createOnefold({
+  sources: [shop, hub, carrier],
+  effects: [shipOrder, refundCard, restock, triageIssue, bookPickup],
+  publications: outgoing,
+});

@@ -9,6 +9,11 @@ CREATE TABLE IF NOT EXISTS shop.shipments (
   shipped_at  timestamptz NOT NULL DEFAULT now()
 );
 
+CREATE TABLE IF NOT EXISTS shop.pickups (
+  shipment    text NOT NULL,
+  booked_at   timestamptz NOT NULL DEFAULT now()
+);
+
 CREATE TABLE IF NOT EXISTS shop.refunds (
   order_id    text NOT NULL,
   amount      integer NOT NULL,
