@@ -18,8 +18,8 @@ interface CheckFlags {
 export function checkCommand(): Command {
   return new Command('check')
     .description(
-      'Say of each source and effect what makes it happen once, and what finishes the work after a crash. ' +
-        'Judges the numbers against each other, the providers, the namespace and the ledger. Changes nothing.',
+      'Say of each source, effect and publication what makes it happen once, and what finishes the work after a ' +
+        'crash. Judges the numbers against each other, the providers, the namespace and the ledger. Changes nothing.',
     )
     .option('--offline', 'leave out what needs Temporal or PostgreSQL')
     .option('--json', 'print one JSON object')
@@ -43,6 +43,7 @@ export function checkCommand(): Command {
         const report = await checkConfiguration(onefold[operationsContext], {
           offline: flags.offline === true,
           graceMs: flags.grace ?? defaultGraceMs,
+          production: process.env.NODE_ENV === 'production',
         });
         process.stdout.write(flags.json ? `${JSON.stringify(report)}\n` : printCheck(report));
         if (!report.ok) process.exitCode = 1;

@@ -1,26 +1,30 @@
 import type { CheckReport } from '../operations/check/check-configuration.js';
 import type { CheckedEffect } from '../operations/check/check-effect.js';
+import type { CheckedLedger } from '../operations/check/check-ledger.js';
+import type { CheckedType } from '../operations/check/check-publications.js';
 import type { CheckedSource } from '../operations/check/check-source.js';
 import { durationInWords } from '../operations/check/duration-in-words.js';
+
+type CheckedPublishing = NonNullable<CheckedLedger['publishing']>;
 
 /** Columns of a line; longer text goes on below, under its own beginning. */
 const width = 110;
 
 /** Columns of the labels. */
-const labelWidth = 21;
+const labelWidth = 23;
 
 /** Writes a report as text: the three identities and what holds them, the findings, and one line that sums them up. */
 export function printCheck(report: CheckReport): string {
   const { namespace } = report;
   return [
     heading('Sources'),
+    ...(report.sources.length === 0 ? ['', 'none'] : []),
     ...report.sources.flatMap((source) => describeSource(source, namespace?.retentionMs ?? undefined)),
     heading('Effects'),
     '“after a crash” answers: if this was recorded and then crashed, what finishes the work?',
     ...(report.effects.length === 0 ? ['', 'none'] : report.effects.flatMap(describeEffect)),
     heading('Publications'),
-    '',
-    'none: events are received here and none is sent, so nothing needs a publication identity',
+    ...describePublications(report),
     heading('Servers'),
     ...describeServers(report),
     ...(report.findings.length === 0 ? [] : [heading('Findings')]),
@@ -111,6 +115,50 @@ function describeEffect(effect: CheckedEffect): string[] {
   ];
 }
 
+function describePublications({ publications, namespace, ledger }: CheckReport): string[] {
+  if (!publications) {
+    return ['', 'none: events are received here and none is sent, so nothing needs a publication identity'];
+  }
+  const { publicationIdentity, eventIdentity, types, whatFinishes } = publications;
+  const publishing = ledger?.publishing;
+  return [
+    '',
+    `${counted(types.length, 'type')} · a delivery for each endpoint that subscribes, by its own schedule, else by that of the type`,
+    ...line('publication identity', `${publicationIdentity.from} → ${publicationIdentity.workflowId}`),
+    ...line('event identity', `${eventIdentity.header}: ${eventIdentity.from}; one for all attempts and all endpoints`),
+    ...line('memory', memory(types, namespace?.retentionMs ?? undefined)),
+    ...listed('types', types.map(describeType)),
+    ...(publishing ? line('endpoints', endpoints(publishing)) : []),
+    ...listed(
+      'after a crash',
+      whatFinishes.map(({ finishes }) => finishes),
+    ),
+  ];
+}
+
+function describeType({ type, maximumAttempts, scheduleMs, maximumElapsedMs }: CheckedType): string {
+  const attempts =
+    maximumAttempts === 1 ? 'one attempt' : `${maximumAttempts} attempts over ${durationInWords(scheduleMs)}`;
+  return `${type} → ${attempts}, given up after ${durationInWords(maximumElapsedMs)}`;
+}
+
+/** A namespace forgets closed workflows only, so what is under way is safe, however short its retention. */
+function memory(types: readonly CheckedType[], retentionMs: number | undefined): string {
+  const forGood = 'the ledger recognises what was published, and how it ended, for good';
+  if (retentionMs === undefined) return forGood;
+  const budgetMs = Math.max(...types.map(({ maximumElapsedMs }) => maximumElapsedMs));
+  const shorter =
+    retentionMs < budgetMs
+      ? `. That is less than the budget of ${durationInWords(budgetMs)}, and harmless: what is under way is not forgotten, and of what has ended the ledger's row answers`
+      : '';
+  return `${forGood}; Temporal remembers a delivery for ${durationInWords(retentionMs)} after its end${shorter}`;
+}
+
+function endpoints({ endpoints: all, disabled, failing }: CheckedPublishing): string {
+  const some = [...(disabled > 0 ? [`${disabled} disabled`] : []), ...(failing > 0 ? [`${failing} failing`] : [])];
+  return [String(all), ...some].join(', ');
+}
+
 function recovery({ recovery: declared }: CheckedEffect): string {
   if (!declared) return 'none';
   const settle =
@@ -144,10 +192,19 @@ function describeServers({ namespace, ledger, leftOut }: CheckReport): string[] 
   ];
 }
 
-function summary({ sources, effects, problems, warnings, leftOut }: CheckReport): string {
+function summary({ sources, effects, publications, problems, warnings, notes, leftOut }: CheckReport): string {
   const found =
-    problems + warnings === 0 ? 'nothing found' : `${counted(problems, 'problem')}, ${counted(warnings, 'warning')}`;
-  const checked = `${counted(sources.length, 'source')} and ${counted(effects.length, 'effect')} checked`;
+    problems + warnings + notes === 0
+      ? 'nothing found'
+      : [
+          counted(problems, 'problem'),
+          counted(warnings, 'warning'),
+          ...(notes > 0 ? [counted(notes, 'note')] : []),
+        ].join(', ');
+  const received = [counted(sources.length, 'source'), counted(effects.length, 'effect')];
+  const checked = publications
+    ? `${received.join(', ')} and ${counted(publications.types.length, 'published type')} checked`
+    : `${received.join(' and ')} checked`;
   return `${checked}${leftOut.length > 0 ? ', servers left out' : ''}: ${found}`;
 }
 

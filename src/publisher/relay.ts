@@ -8,6 +8,7 @@ import type { Logger } from '../runtime/logger.js';
 import { createRegisteredAttributes } from '../runtime/registered-attributes.js';
 import { announceHealth } from './endpoint-health.js';
 import { createRelayWaits } from './relay-waits.js';
+import { relayQueues, relayWindow } from './relay-window.js';
 import { leaseMs, type OnRelayStep, type RelayMetrics, startTaken } from './start-taken.js';
 import { tellChanges } from './tell-changes.js';
 
@@ -43,17 +44,8 @@ export interface Relay {
 /** Deliveries of one turn: few enough that they are started long before their lease is over. */
 const batchLimit = 100;
 
-/** Queues that one turn comes by; the next goes on behind them. */
-const queueLimit = 200;
-
 /** Of each queue, however many there are: so that a turn with many queues still starts something of each. */
 const leastPerQueue = 4;
-
-/**
- * Deliveries of one endpoint that may be started and not yet sent. What is beyond stays in the table, where it costs nothing:
- * an endpoint that is paused, slow or flooded has no more open workflows than this.
- */
-const window = 200;
 
 /** Between two looks where nothing wakes it, ms: what finds the notifications that were missed. */
 const pollMs = 1_000;
@@ -113,9 +105,9 @@ export function createRelay(deps: RelayDependencies): Relay {
     const batch = await takeQueued(ledger.database.query, ledger.schema, {
       after,
       limit,
-      queues: queueLimit,
+      queues: relayQueues,
       perQueue: Math.max(leastPerQueue, Math.ceil(limit / Math.max(1, queues))),
-      window,
+      window: relayWindow,
       leaseMs,
     });
     waits.succeeded('postgres');

@@ -9,6 +9,10 @@ beforeAll(async () => {
 });
 afterAll(() => stage?.close());
 
+/** A configuration that publishes. */
+const publishing = { ONEFOLD_CONFIG: fileURLToPath(new URL('./fixtures/check-publishing.ts', import.meta.url)) };
+const keys = `k1:${Buffer.alloc(32, 1).toString('base64')}`;
+
 const long = { LONG_BUDGET: '1' };
 const nowhere = { TEMPORAL_ADDRESS: '127.0.0.1:1', DATABASE_URL: 'postgres://u:hidden@127.0.0.1:1/x' };
 
@@ -52,12 +56,14 @@ test.concurrent('--json is one stable object, and nothing else', async () => {
     'ok',
     'sources',
     'effects',
+    'publications',
     'namespace',
     'ledger',
     'leftOut',
     'findings',
     'problems',
     'warnings',
+    'notes',
   ]);
   expect(report).toMatchObject({
     version: 1,
@@ -131,10 +137,40 @@ test.concurrent('the help says what the exit codes mean', async () => {
 
 test.concurrent('the output that the documentation shows is what is printed', async () => {
   const page = readFileSync(new URL('../../docs/check.md', import.meta.url), 'utf8');
-  const shown = /```text\n([\s\S]*?)```/.exec(page)?.[1]?.trim().split(/\n\n+/) ?? [];
-  expect(shown.length).toBeGreaterThan(3);
-  const { stdout } = await stage.run(['check', '--offline'], { env: long });
-  for (const paragraph of shown) expect(stdout).toContain(paragraph);
+  const shown = [...page.matchAll(/```text\n([\s\S]*?)```/g)].map(([, text]) => text?.trim().split(/\n\n+/) ?? []);
+  expect(shown.map(({ length }) => length)).toEqual([4, 1]);
+  const printed = await Promise.all([long, publishing].map((env) => stage.run(['check', '--offline'], { env })));
+  printed.forEach(({ stdout }, index) => {
+    for (const paragraph of shown[index] ?? []) expect(stdout).toContain(paragraph);
+  });
+});
+
+test.concurrent('a configuration that publishes is described, with what its ledger has', async () => {
+  const { code, stdout } = await stage.run(['check'], { env: { ...publishing, ONEFOLD_SECRETS_KEYS: keys } });
+  expect(code).toBe(0);
+  expect(stdout).toMatch(/endpoints +0\n/);
+  expect(stdout).toMatch(/note · type_without_endpoints · publications\n {2}there is no endpoint yet/);
+  expect(stdout).toMatch(/ and 2 published types checked: 0 problems, 0 warnings, 1 note\n$/);
+  for (const line of stdout.split('\n')) expect(line.length).toBeLessThanOrEqual(110);
+});
+
+test.concurrent('what only development needs is a warning under NODE_ENV=production', async () => {
+  const env = { ...publishing, ONEFOLD_EGRESS_ALLOW: 'localhost' };
+  const ids = async (more: Record<string, string>) => {
+    const { stdout } = await stage.run(['check', '--offline', '--json'], { env: { ...env, ...more } });
+    return JSON.parse(stdout).findings.map(({ id }: { id: string }) => id);
+  };
+  expect(await ids({ NODE_ENV: 'production' })).toEqual(['egress_allowed_in_production']);
+  expect(await ids({ NODE_ENV: 'development' })).toEqual([]);
+});
+
+test.concurrent('malformed keys are a problem without a server, and exit code 1', async () => {
+  const env = { ...publishing, ONEFOLD_SECRETS_KEYS: 'hidden', CUT_SHORT: '5 hours' };
+  const { code, stdout } = await stage.run(['check', '--offline'], { env });
+  expect(code).toBe(1);
+  expect(stdout).toContain('problem · secrets_keys_invalid · ONEFOLD_SECRETS_KEYS');
+  expect(stdout).toContain("warning · schedule_exceeds_elapsed · publications 'stock.low'");
+  expect(stdout).not.toContain('hidden');
 });
 
 test.concurrent('a configuration that refuses to be loaded is one finding of the JSON, with exit code 1', async () => {

@@ -4,33 +4,25 @@
  * files of released versions beside the new ones: `npx tsx test/histories/record.ts`.
  */
 import { randomUUID } from 'node:crypto';
-import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { Client, Connection, type WorkflowHandle } from '@temporalio/client';
-import { historyToJSON } from '@temporalio/common/lib/proto-utils.js';
+import type { Client, WorkflowHandle } from '@temporalio/client';
 import { pino } from 'pino';
 import { createCatalogue } from '../../src/effects/catalogue.js';
 import { NotDoneError, NotYetError } from '../../src/effects/errors.js';
 import { forwardsKey, park, type Recovery, reconcile } from '../../src/effects/recovery.js';
 import { eventKey } from '../../src/identity/event-identity.js';
-import { migrateLedger } from '../../src/ledger/migrate.js';
 import { pgDatabase } from '../../src/ledger/pg-database.js';
 import { schemaName } from '../../src/ledger/schema-name.js';
-import { findTemporal } from '../../src/runtime/embedded/find-temporal.js';
-import { startPostgresServer } from '../../src/runtime/embedded/postgres-server.js';
-import { startTemporalServer } from '../../src/runtime/embedded/temporal-server.js';
 import { createMetrics } from '../../src/runtime/metrics.js';
 import { sha256 } from '../../src/runtime/sha256.js';
 import { createWorker } from '../../src/worker/create-worker.js';
-import { type ProcessEventInput, searchAttributeTypes } from '../../src/workflows/contract.js';
+import type { ProcessEventInput } from '../../src/workflows/contract.js';
 import { createGate } from '../hazards/support/gate.js';
 import { nudged } from '../hazards/support/nudged.js';
 import { shop } from '../hazards/support/shop.js';
 import { until } from '../hazards/support/until.js';
+import { type RecordingServers, withRecordingServers } from './recording-servers.js';
+import { writeHistory } from './write-history.js';
 
-const folder = fileURLToPath(new URL('.', import.meta.url));
 const taskQueue = 'histories';
 
 /** How each order's effect behaves, by the order's name; what is not here is done at once. */
@@ -256,67 +248,28 @@ async function outgrown({ client, start }: Recording, order: string) {
   };
 }
 
-/** Leaves out what names this machine and what no replay reads. */
-function impersonal(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(impersonal);
-  if (typeof value !== 'object' || value === null) return value;
-  return Object.fromEntries(
-    Object.entries(value).map(([key, member]) => [
-      key,
-      key === 'stackTrace' ? '' : key === 'identity' ? 'recorded' : impersonal(member),
-    ]),
+async function record({ client, address, connectionString }: RecordingServers): Promise<void> {
+  const database = pgDatabase({ connectionString, max: 40 });
+  let ready: () => void = () => {};
+  const isReady = new Promise<void>((resolve) => {
+    ready = resolve;
+  });
+  const worker = createWorker(
+    {
+      catalogue: createCatalogue([shop], [...effects, ...externalEffects]),
+      ledger: { database, schema: schemaName('onefold') },
+      client,
+      temporal: { address },
+      namespace: 'default',
+      taskQueue,
+      log: pino({ level: 'silent' }),
+      metrics: createMetrics(),
+    },
+    { ownSignals: true, onReady: ready },
   );
-}
-
-async function main(): Promise<void> {
-  const progress = (line: string) => void process.stderr.write(`${line}\n`);
-  const work = await mkdtemp(join(tmpdir(), 'onefold-histories-'));
-  await chmod(work, 0o711);
-  const stops: (() => Promise<unknown>)[] = [() => rm(work, { recursive: true, force: true })];
+  const running = worker.run();
   try {
-    const postgres = await startPostgresServer({ folder: work, port: 0, durable: false, progress });
-    stops.push(() => postgres.stop());
-    const connectionString = postgres.urlOf('postgres');
-    await migrateLedger({ connectionString });
-    const temporal = await startTemporalServer({
-      executable: await findTemporal(progress),
-      folder: work,
-      inMemory: true,
-      port: 0,
-      searchAttributes: searchAttributeTypes,
-      dynamicConfig: ['limit.historyCount.suggestContinueAsNew=80'],
-    });
-    stops.push(() => temporal.stop());
-    const { address } = temporal;
-    const connection = await Connection.connect({ address });
-    stops.push(() => connection.close());
-    const client = new Client({ connection });
-    const database = pgDatabase({ connectionString, max: 40 });
-    stops.push(() => database.close());
-    let ready: () => void = () => {};
-    const isReady = new Promise<void>((resolve) => {
-      ready = resolve;
-    });
-    const worker = createWorker(
-      {
-        catalogue: createCatalogue([shop], [...effects, ...externalEffects]),
-        ledger: { database, schema: schemaName('onefold') },
-        client,
-        temporal: { address },
-        namespace: 'default',
-        taskQueue,
-        log: pino({ level: 'silent' }),
-        metrics: createMetrics(),
-      },
-      { ownSignals: true, onReady: ready },
-    );
-    const running = worker.run();
-    stops.push(async () => {
-      worker.shutdown();
-      await running;
-    });
-    await isReady;
-
+    await Promise.race([isReady, running]);
     const sql: Recording['sql'] = async (text, values) => (await database.query(text, values)).rowCount;
     const start: Recording['start'] = (order, { data, id = order, ...more } = {}) => {
       const text = JSON.stringify({ type: 'order.paid', data: { order, ...data } });
@@ -336,15 +289,13 @@ async function main(): Promise<void> {
       return client.workflow.start('processEvent', { workflowId, taskQueue, args: [input] });
     };
     for (const [name, shape] of Object.entries(shapes)) {
-      const handle = await shape({ client, start, sql }, name);
-      const history = JSON.parse(historyToJSON(await handle.fetchHistory()));
-      const text = JSON.stringify({ workflowId: handle.workflowId, history: impersonal(history) }, null, 1);
-      await writeFile(join(folder, `${name}.json`), `${text}\n`);
-      progress(`recorded ${name}: ${history.events.length} events`);
+      await writeHistory(name, await shape({ client, start, sql }, name));
     }
   } finally {
-    for (const stop of stops.reverse()) await stop();
+    worker.shutdown();
+    await running;
+    await database.close();
   }
 }
 
-await main();
+await withRecordingServers(record);

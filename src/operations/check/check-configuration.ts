@@ -1,10 +1,11 @@
 import { sqlState } from '../../effects/classify-failure.js';
 import { OnefoldError } from '../../errors.js';
-import type { OperationsContext } from '../context.js';
+import type { PublishingContext } from '../context.js';
 import { operationFailure } from '../operation-failure.js';
 import { type CheckedEffect, checkEffect } from './check-effect.js';
 import { type CheckedLedger, checkLedger } from './check-ledger.js';
 import { type CheckedNamespace, checkNamespace } from './check-namespace.js';
+import { type CheckedPublications, checkPublications } from './check-publications.js';
 import { type CheckedSource, checkSource } from './check-source.js';
 import { type Finding, type FindingId, finding, findingKinds } from './finding.js';
 
@@ -14,6 +15,8 @@ export interface CheckOptions {
   readonly offline?: boolean;
   /** How long a stopping worker lets attempts run on, ms. */
   readonly graceMs: number;
+  /** Judged as what runs in production, where nothing is allowed that only development needs. Default false. */
+  readonly production?: boolean;
 }
 
 /** What a check found. Fields are only ever added. */
@@ -23,54 +26,71 @@ export interface CheckReport {
   readonly ok: boolean;
   readonly sources: readonly CheckedSource[];
   readonly effects: readonly CheckedEffect[];
+  /** Null where nothing is published. */
+  readonly publications: CheckedPublications | null;
   /** Null where it was left out or could not be reached. */
   readonly namespace: CheckedNamespace | null;
   /** Null where it was left out or could not be reached. */
   readonly ledger: CheckedLedger | null;
   /** Checks that were not made. */
   readonly leftOut: readonly string[];
-  /** Problems first. */
+  /** Problems first, notes last. */
   readonly findings: readonly Finding[];
   readonly problems: number;
   readonly warnings: number;
+  readonly notes: number;
 }
 
 const namespaceChecks = ["the namespace's retention", 'the search attributes'];
 const migrationCheck = "the ledger's migrations";
 const unknownEffectsCheck = 'effects that only the ledger knows';
+const publishingChecks = ['the endpoints and what opens their secrets', 'the queue of deliveries'];
 
 /**
  * Checks a configuration: what it declares against itself and its providers' facts, then the servers it would run on.
  * Changes nothing.
  */
-export async function checkConfiguration(context: OperationsContext, options: CheckOptions): Promise<CheckReport> {
+export async function checkConfiguration(context: PublishingContext, options: CheckOptions): Promise<CheckReport> {
   const { catalogue } = context;
   const sources = catalogue.sources.map((source) => checkSource(source, catalogue.effects));
   const effects = catalogue.effects.map((effect) => checkEffect(effect, options.graceMs));
+  const published = checkPublications(context, options.production === true);
+  const { publications } = published;
+  const types = publications?.types.map(({ type }) => type);
   const [namespace, ledger] = options.offline
     ? [undefined, undefined]
     : await Promise.all([
-        reached('Temporal', () => checkNamespace(context.client, context.namespace, catalogue.sources)),
-        reached('PostgreSQL', () => checkLedger(context.ledger, catalogue)),
+        reached('Temporal', () =>
+          checkNamespace(context.client, context.namespace, catalogue.sources, publications !== null),
+        ),
+        reached('PostgreSQL', () => {
+          const { ledger, sealer } = context;
+          return checkLedger(ledger, catalogue, types && { types, sealer });
+        }),
       ]);
-  const findings = [...sources, ...effects, namespace, ledger].flatMap((part) => part?.findings ?? []);
+  const findings = [...sources, ...effects, published, namespace, ledger].flatMap((part) => part?.findings ?? []);
   const problems = findings.filter(({ level }) => level === 'problem');
   const warnings = findings.filter(({ level }) => level === 'warning');
+  const notes = findings.filter(({ level }) => level === 'note');
+  const seen = ledger && 'ledger' in ledger ? ledger.ledger : null;
   return {
     version: 1,
     ok: problems.length === 0,
     sources: sources.map(({ source }) => source),
     effects: effects.map(({ effect }) => effect),
+    publications,
     namespace: namespace && 'namespace' in namespace ? namespace.namespace : null,
-    ledger: ledger && 'ledger' in ledger ? ledger.ledger : null,
+    ledger: seen,
     leftOut: [
       ...(namespace && 'namespace' in namespace ? [] : namespaceChecks),
-      ...(ledger && 'ledger' in ledger ? [] : [migrationCheck]),
-      ...(ledger && 'ledger' in ledger && ledger.ledger.unknownEffects ? [] : [unknownEffectsCheck]),
+      ...(seen ? [] : [migrationCheck]),
+      ...(seen?.unknownEffects ? [] : [unknownEffectsCheck]),
+      ...(!publications || seen?.publishing ? [] : publishingChecks),
     ],
-    findings: [...problems, ...warnings],
+    findings: [...problems, ...warnings, ...notes],
     problems: problems.length,
     warnings: warnings.length,
+    notes: notes.length,
   };
 }
 

@@ -1,7 +1,12 @@
 import { type Catalogue, ledgerNames } from '../../effects/catalogue.js';
+import type { Sql } from '../../ledger/database.js';
 import type { Ledger } from '../../ledger/ledger.js';
 import { listMissingMigrations } from '../../ledger/list-missing-migrations.js';
 import { listUnknownEffects, type UnknownEffect } from '../../ledger/list-unknown-effects.js';
+import type { SchemaName } from '../../ledger/schema-name.js';
+import type { Sealer } from '../../publisher/seal.js';
+import { type CheckedEndpoints, checkEndpoints } from './check-endpoints.js';
+import { type CheckedOutbox, checkLeftDeliveries, checkOutbox } from './check-outbox.js';
 import { type Finding, finding } from './finding.js';
 
 /** What was learnt of the ledger. */
@@ -10,6 +15,14 @@ export interface CheckedLedger {
   readonly missingMigrations: readonly string[];
   /** Effects that it holds something of and the configuration does not have; null where it could not be asked. */
   readonly unknownEffects: readonly UnknownEffect[] | null;
+  /** Null where the configuration publishes nothing, or the ledger could not be asked. */
+  readonly publishing: (CheckedEndpoints & CheckedOutbox) | null;
+}
+
+/** What is published, and what opens the secrets of those it goes to. */
+export interface LedgerPublishing {
+  readonly types: readonly string[];
+  readonly sealer: Sealer;
 }
 
 /** A permanent ledger grows for years; whoever checks waits longer than an attempt would. */
@@ -18,18 +31,20 @@ const limits = { statementTimeoutMs: 60_000, lockTimeoutMs: 5_000, idleTimeoutMs
 /**
  * Looks at the ledger: whether it is of this version, and whether it holds work that this configuration would not finish.
  *
+ * @param publishing Absent where the configuration publishes nothing.
  * @throws {OnefoldError} `ledger_unavailable`; PostgreSQL's own error where the ledger is not there.
  */
 export async function checkLedger(
   ledger: Ledger,
   catalogue: Catalogue,
+  publishing?: LedgerPublishing,
 ): Promise<{ readonly ledger: CheckedLedger; readonly findings: readonly Finding[] }> {
   const { database, schema } = ledger;
   const place = `ledger ${schema}`;
   const missingMigrations = await listMissingMigrations(database.query, schema);
   if (missingMigrations.length > 0) {
     return {
-      ledger: { schema: unquoted(schema), missingMigrations, unknownEffects: null },
+      ledger: { schema: unquoted(schema), missingMigrations, unknownEffects: null, publishing: null },
       findings: [
         finding('migration_missing', {
           place,
@@ -40,11 +55,25 @@ export async function checkLedger(
     };
   }
   const known = catalogue.effects.flatMap((effect) => ledgerNames(effect));
-  const unknownEffects = await database.transaction((_tx, sql) => listUnknownEffects(sql, schema, known), limits);
-  return {
-    ledger: { schema: unquoted(schema), missingMigrations, unknownEffects },
-    findings: unknownEffects.map((unknown) => judge(unknown, place)),
-  };
+  return database.transaction(async (_tx, sql) => {
+    const unknownEffects = await listUnknownEffects(sql, schema, known);
+    const published = await checkPublishing(sql, schema, publishing);
+    return {
+      ledger: { schema: unquoted(schema), missingMigrations, unknownEffects, publishing: published.publishing },
+      findings: [...unknownEffects.map((unknown) => judge(unknown, place)), ...published.findings],
+    };
+  }, limits);
+}
+
+async function checkPublishing(
+  sql: Sql,
+  schema: SchemaName,
+  publishing: LedgerPublishing | undefined,
+): Promise<{ readonly publishing: CheckedLedger['publishing']; readonly findings: readonly Finding[] }> {
+  if (!publishing) return { publishing: null, findings: await checkLeftDeliveries(sql, schema) };
+  const { endpoints, findings } = await checkEndpoints(sql, schema, publishing.types, publishing.sealer);
+  const outbox = await checkOutbox(sql, schema);
+  return { publishing: { ...endpoints, ...outbox.outbox }, findings: [...findings, ...outbox.findings] };
 }
 
 function judge({ effect, unfinishedClaims, openEvents, deadLetteredEvents }: UnknownEffect, place: string): Finding {

@@ -1,6 +1,6 @@
 import type { Client } from '@temporalio/client';
 import { readSearchAttributes } from '../../runtime/temporal.js';
-import { searchAttributeTypes } from '../../workflows/contract.js';
+import { searchAttributeNames, searchAttributeTypes } from '../../workflows/contract.js';
 import type { Source } from './check-source.js';
 import { durationInWords } from './duration-in-words.js';
 import { type Finding, finding } from './finding.js';
@@ -24,12 +24,14 @@ const sweepNeedsMs = 3_600_000;
 /**
  * Looks at the namespace: whether it remembers events for long enough, and whether lists can be filtered.
  *
+ * @param publishes Whether deliveries are to be found by their endpoint too.
  * @throws {OnefoldError} Whatever `operationFailure` makes of a Temporal that is away, or has no such namespace.
  */
 export async function checkNamespace(
   client: Client,
   namespace: string,
   sources: readonly Source[],
+  publishes: boolean,
 ): Promise<{ readonly namespace: CheckedNamespace; readonly findings: readonly Finding[] }> {
   // First, since it is what tells a missing namespace from anything else.
   const retentionMs = await readRetention(client, namespace);
@@ -38,7 +40,7 @@ export async function checkNamespace(
     namespace: { namespace, retentionMs: retentionMs ?? null, searchAttributes: [...registered].sort() },
     findings: [
       ...(retentionMs === undefined ? [] : judgeRetention(retentionMs, namespace, sources)),
-      ...judgeAttributes(registered, namespace),
+      ...judgeAttributes(registered, namespace, publishes),
     ],
   };
 }
@@ -65,13 +67,18 @@ function* judgeRetention(retentionMs: number, namespace: string, sources: readon
   }
 }
 
-function* judgeAttributes(registered: ReadonlySet<string>, namespace: string): Iterable<Finding> {
-  const missing = Object.entries(searchAttributeTypes).filter(([name]) => !registered.has(name));
+function* judgeAttributes(registered: ReadonlySet<string>, namespace: string, publishes: boolean): Iterable<Finding> {
+  const wanted = Object.entries(searchAttributeTypes).filter(
+    ([name]) => publishes || name !== searchAttributeNames.endpoint,
+  );
+  const missing = wanted.filter(([name]) => !registered.has(name));
   if (missing.length === 0) return;
   const create = missing.map(([name, type]) => `--name ${name} --type ${type}`).join(' ');
+  const carried = publishes ? 'Events and deliveries' : 'Events';
+  const filters = `source, state${publishes ? ', endpoint' : ''} or business key`;
   yield finding('search_attributes_missing', {
     place: `namespace '${namespace}'`,
-    message: `not registered, or not told: ${missing.map(([name]) => name).join(', ')}. Events are carried without them; lists cannot be filtered by source, state or business key`,
+    message: `not registered, or not told: ${missing.map(([name]) => name).join(', ')}. ${carried} are carried without them; lists cannot be filtered by ${filters}`,
     remedy: `temporal operator search-attribute create -n ${namespace} ${create}`,
   });
 }

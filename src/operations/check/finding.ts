@@ -1,6 +1,7 @@
 /**
  * Everything that `onefold check` may find, under a stable name. A `problem` means that some work would have no end, or
- * that what the configuration says does not hold; a `warning` means that somebody should know. `docs/check.md` lists them.
+ * that what the configuration says does not hold; a `warning` means that somebody should know; a `note` that all may be
+ * well. `docs/check.md` lists them.
  */
 export const findingKinds = {
   recovery_missing: {
@@ -36,6 +37,20 @@ export const findingKinds = {
     level: 'problem',
     means: 'The ledger holds unfinished work of an effect that the configuration does not have.',
   },
+  secrets_keys_missing: {
+    level: 'problem',
+    means: 'The ledger has endpoints, and no key is configured that opens their secrets.',
+  },
+  secrets_keys_invalid: { level: 'problem', means: 'The keys that seal the secrets of endpoints are malformed.' },
+  secrets_unreadable: {
+    level: 'problem',
+    means: 'Secrets or headers of endpoints are sealed with a key that is not configured, or is another one here.',
+  },
+  relay_missing: { level: 'problem', means: 'Deliveries have been queued for more than a minute: no relay runs.' },
+  deliveries_unfinished: {
+    level: 'problem',
+    means: 'The ledger holds deliveries under way, and the configuration publishes nothing.',
+  },
   effect_forgotten: {
     level: 'warning',
     means: 'The ledger remembers an effect that the configuration does not have; nothing of it is under way.',
@@ -58,7 +73,35 @@ export const findingKinds = {
     level: 'warning',
     means: 'Search attributes are not registered, or Temporal does not tell: lists cannot be filtered by them.',
   },
-} as const satisfies Record<string, { readonly level: 'problem' | 'warning'; readonly means: string }>;
+  relay_behind: {
+    level: 'warning',
+    means: 'Deliveries have been queued for more than a minute although relays are at work.',
+  },
+  endpoints_disabled: {
+    level: 'warning',
+    means: 'Endpoints are disabled: what is published for them is held until its budget ends.',
+  },
+  endpoints_failing: { level: 'warning', means: 'Every attempt at an endpoint has failed for an hour or longer.' },
+  endpoint_without_types: {
+    level: 'warning',
+    means: 'An endpoint subscribes to no type of the catalogue: it gets nothing.',
+  },
+  schedule_exceeds_elapsed: {
+    level: 'warning',
+    means: 'A schedule has pauses beyond the elapsed time: its last attempts are never made.',
+  },
+  egress_allowed_in_production: {
+    level: 'warning',
+    means: 'Destinations that are not public are allowed where `NODE_ENV` is `production`.',
+  },
+  type_without_endpoints: {
+    level: 'note',
+    means: 'No endpoint subscribes to a type of the catalogue: such messages are sent to nobody.',
+  },
+} as const satisfies Record<string, { readonly level: FindingLevel; readonly means: string }>;
+
+/** How much a finding matters. */
+export type FindingLevel = 'problem' | 'warning' | 'note';
 
 /** A stable name of what was found; see {@link findingKinds}. */
 export type FindingId = keyof typeof findingKinds;
@@ -66,8 +109,8 @@ export type FindingId = keyof typeof findingKinds;
 /** One thing that was found. */
 export interface Finding {
   readonly id: FindingId;
-  readonly level: 'problem' | 'warning';
-  /** What it is about: `effect 'charge-card'`, `source 'shop'`, `namespace 'default'`, `ledger "onefold"`. */
+  readonly level: FindingLevel;
+  /** What it is about: `effect 'charge-card'`, `source 'shop'`, `namespace 'default'`, `ledger "onefold"`, `endpoints`. */
   readonly place: string;
   readonly message: string;
   /** What to do about it. */

@@ -13,11 +13,13 @@ export function notLoaded({ code, message }: OnefoldError): CheckReport {
     ok: false,
     sources: [],
     effects: [],
+    publications: null,
     namespace: null,
     ledger: null,
     leftOut: ['all of the configuration', 'all of the servers'],
     findings: [finding(id, { place: 'configuration', message, remedy: 'mend the place that is named' })],
     problems: 1,
     warnings: 0,
+    notes: 0,
   };
 }

@@ -111,12 +111,15 @@ test('a configuration on servers that fit it has no problem, and everything was 
   // A namespace that nobody has prepared lacks the search attributes.
   expect(report.findings).toMatchObject([{ id: 'search_attributes_missing', level: 'warning' }]);
   expect(report.findings[0]?.remedy).toContain('--name OnefoldBusinessKey --type KeywordList');
+  // Nothing is published, so nobody looks for deliveries.
+  expect(report.findings[0]?.remedy).not.toContain('OnefoldEndpoint');
 });
 
 test('search attributes that are registered are no finding', async () => {
   const report = await check();
   expect(report.namespace?.searchAttributes).toEqual([
     'OnefoldBusinessKey',
+    'OnefoldEndpoint',
     'OnefoldSource',
     'OnefoldState',
     'OnefoldType',
