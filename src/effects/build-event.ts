@@ -3,6 +3,7 @@ import type { Source } from '../sources/define-source.js';
 import { parseJson } from '../sources/parse-json.js';
 import { dataDigest } from './data-digest.js';
 import type { ReceivedEvent } from './event.js';
+import { issuesInWords } from './issues-in-words.js';
 
 /** What is known of an event beside its payload. */
 export interface EventEnvelope {
@@ -15,9 +16,6 @@ export interface EventEnvelope {
 
 /** The shortest run of digits that a double may round. */
 const longNumber = /\d{16}/;
-
-/** Names at most this many of a schema's complaints; the first usually says it all. */
-const issueLimit = 5;
 
 /**
  * Makes the event that business code sees, its data judged and shaped by the schema of its type.
@@ -43,13 +41,9 @@ export async function buildEvent(
   const data = source.preset.dataOf(parsed.value);
   const checked = await schema['~standard'].validate(data);
   if (checked.issues) {
-    const issues = checked.issues.slice(0, issueLimit).map(({ message, path }) => {
-      const at = (path ?? []).map((part) => String(typeof part === 'object' ? part.key : part)).join('.');
-      return at === '' ? message : `${at}: ${message}`;
-    });
     throw new OnefoldError(
       'data_invalid',
-      `the data of '${envelope.type}' do not match their schema: ${issues.join('; ')}`,
+      `the data of '${envelope.type}' do not match their schema: ${issuesInWords(checked.issues)}`,
     );
   }
   const untouched = checked.value === data && longNumber.test(json);

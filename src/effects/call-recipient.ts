@@ -26,7 +26,7 @@ export async function callRecipient(
   held: Held,
   event: ReceivedEvent,
 ): Promise<ExternalAttemptEnd> {
-  const { effect, attempt, businessKey } = run.attempt;
+  const { effect, attempt, businessKey, metrics } = run.attempt;
   const { idempotencyKey } = held;
   await atStep(run.attempt, 'before_call');
   const confirmedAt = await confirmHeld(run, held);
@@ -34,7 +34,7 @@ export async function callRecipient(
   const stop = overdue(run);
   if (stop !== undefined) return giveBackHeld(run, held, stop);
   const called = await runUnderLease(run, held, { acting: true, confirmedAt }, (signal) =>
-    runInEffect({ ledger: run.ledger, effect, event, businessKey }, () =>
+    runInEffect({ ledger: run.ledger, metrics, effect, event, businessKey }, () =>
       effect.perform({ event, businessKey, idempotencyKey, attempt, signal }),
     ),
   );

@@ -95,7 +95,7 @@ async function carryInTransaction(ledger: Ledger<RegisteredTx>, attempt: LocalAt
     }
     const judged = version && (await judgeVersion(sql, ledger.schema, version));
     if (judged?.verdict === 'older') throw new OlderState(judged.by);
-    const value = await runInEffect({ ledger, effect, event, businessKey }, () =>
+    const value = await runInEffect({ ledger, metrics: attempt.metrics, effect, event, businessKey }, () =>
       effect.commit({ event, tx, businessKey, attempt: attempt.attempt, signal: attempt.signal }),
     );
     const result = encodeResult(value);

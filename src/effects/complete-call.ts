@@ -95,7 +95,7 @@ async function writeCompletion(run: AttemptInLedger, made: MadeCall, json: strin
   const { claim, event, value, outcome } = made;
   await ledger.database.transaction(
     async (tx, sql) => {
-      await runInEffect({ ledger, effect, event, businessKey }, () =>
+      await runInEffect({ ledger, metrics: attempt.metrics, effect, event, businessKey }, () =>
         effect.commit?.({
           event,
           tx,

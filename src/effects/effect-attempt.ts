@@ -1,4 +1,5 @@
 import type { BusinessKey } from '../identity/business-identity.js';
+import type { Metrics } from '../runtime/metrics.js';
 import type { ReceivedEvent } from './event.js';
 
 /** One attempt at an effect, of either kind. */
@@ -15,4 +16,6 @@ export interface EffectAttempt {
   readonly timeoutMs: number;
   /** Aborts at the timeout, on cancellation, and at shutdown; its reason is the error the attempt fails with. */
   readonly signal: AbortSignal;
+  /** Where what is published in it is counted. */
+  readonly metrics?: Pick<Metrics, 'published'>;
 }

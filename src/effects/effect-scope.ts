@@ -1,12 +1,15 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { displayEvent } from '../identity/event-identity.js';
 import type { Ledger } from '../ledger/ledger.js';
+import type { Metrics } from '../runtime/metrics.js';
 import type { RegisteredTx } from './effect.js';
 import type { ReceivedEvent } from './event.js';
 
 /** The effect whose `commit` or `perform` is running. */
 export interface EffectScope {
   readonly ledger: Ledger<RegisteredTx>;
+  /** Of the process, where it has any: what is published in the effect is counted there. */
+  readonly metrics: Pick<Metrics, 'published'> | undefined;
   /** `source/event-id`. */
   readonly event: string;
   readonly effect: string;
@@ -15,27 +18,43 @@ export interface EffectScope {
   readonly tenant: string;
 }
 
-const running = new AsyncLocalStorage<EffectScope>();
+/** Emptied when the user's function settles: what was created inside it keeps the holder, and may live on for ever. */
+interface Holder {
+  scope: EffectScope | undefined;
+}
 
-/** The effect that the caller runs in, however deep and however late; undefined outside of any. */
+const running = new AsyncLocalStorage<Holder>();
+
+/**
+ * The effect that the caller runs in, however deep. Undefined outside of any, and in whatever outlives the user's function:
+ * a poller, a batcher or a pool that was made inside one effect later works for others.
+ */
 export function currentEffect(): EffectScope | undefined {
-  return running.getStore();
+  return running.getStore()?.scope;
 }
 
 /**
  * Runs the user's part of an effect so that what it calls can tell in which effect it is: effects are declared before the
- * application exists, and a publication records what caused it. Effects side by side each have their own.
+ * application exists, and a publication records what caused it. Effects side by side each have their own, and each ends when
+ * its function settles.
  */
-export function runInEffect<Result>(
+export async function runInEffect<Result>(
   parts: {
     readonly ledger: Ledger<RegisteredTx>;
+    readonly metrics: EffectScope['metrics'];
     readonly effect: { readonly name: string };
     readonly event: ReceivedEvent;
     readonly businessKey: string;
   },
   run: () => Result,
-): Result {
-  const { ledger, effect, event, businessKey } = parts;
-  const scope = { ledger, event: displayEvent(event), effect: effect.name, businessKey, tenant: event.tenant };
-  return running.run(Object.freeze(scope), run);
+): Promise<Awaited<Result>> {
+  const { ledger, metrics, effect, event, businessKey } = parts;
+  const { tenant } = event;
+  const scope = { ledger, metrics, event: displayEvent(event), effect: effect.name, businessKey, tenant };
+  const holder: Holder = { scope: Object.freeze(scope) };
+  try {
+    return await running.run(holder, run);
+  } finally {
+    holder.scope = undefined;
+  }
 }

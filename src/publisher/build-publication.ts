@@ -1,5 +1,6 @@
 import { dataDigest } from '../effects/data-digest.js';
 import { encodeResult } from '../effects/encode-result.js';
+import { issuesInWords } from '../effects/issues-in-words.js';
 import { OnefoldError } from '../errors.js';
 import { checkTenant } from '../identity/check-tenant.js';
 import { checkPublication } from '../identity/publication-identity.js';
@@ -28,9 +29,6 @@ export const messageLimitBytes = 256 * 1024;
 const eventIdForm = /^(?!.*\.)[\x21-\x7e]{1,256}$/;
 
 const known: readonly (keyof PublicationFields)[] = ['publication', 'type', 'data', 'tenant', 'eventId', 'retry'];
-
-/** Names at most this many of a schema's complaints; the first usually says it all. */
-const issueLimit = 5;
 
 /**
  * Judges a message and makes of it what the ledger keeps: its body, written once, whose bytes are the same in every attempt,
@@ -111,11 +109,10 @@ async function encodeData(
 ): Promise<string> {
   const checked = await schema['~standard'].validate(data);
   if (checked.issues) {
-    const issues = checked.issues.slice(0, issueLimit).map(({ message, path }) => {
-      const at = (path ?? []).map((part) => String(typeof part === 'object' ? part.key : part)).join('.');
-      return at === '' ? message : `${at}: ${message}`;
-    });
-    throw new OnefoldError('data_invalid', `the data of '${type}' do not match their schema: ${issues.join('; ')}`);
+    throw new OnefoldError(
+      'data_invalid',
+      `the data of '${type}' do not match their schema: ${issuesInWords(checked.issues)}`,
+    );
   }
   if (checked.value === undefined) {
     throw new OnefoldError('data_invalid', `the schema of '${type}' left nothing of the data`);

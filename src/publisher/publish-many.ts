@@ -6,7 +6,8 @@ import { recordPublications } from '../ledger/publications/record-publication.js
 import { refuseUnknownOptions } from '../runtime/options.js';
 import { buildPublication } from './build-publication.js';
 import type { PublicationFields, Published } from './publication.js';
-import { originOf, type PublishDependencies, publishedAs } from './publish.js';
+import { counted, originOf, type PublishDependencies, publishedAs } from './publish.js';
+import { takeFrom } from './take-from.js';
 
 /** How far it has come. */
 export interface PublishProgress {
@@ -41,7 +42,7 @@ export interface PublishManyOptions {
    * Called for each message that is refused; the others go on. Without it the first one ends the whole with its error.
    */
   readonly onRefused?: (refused: RefusedPublication) => void;
-  /** Stops between two statements. */
+  /** Stops between two statements, and while a stream gives nothing; the stream is then closed. */
   readonly signal?: AbortSignal;
 }
 
@@ -56,6 +57,9 @@ const concurrencyLimit = 16;
 /** Pauses before the further tries of a statement that found no PostgreSQL, ms; after them the whole ends. */
 const retryPausesMs = [200, 1_000, 3_000, 5_000, 10_000];
 
+/** A message of a slow stream waits no longer than this for others to share its statement, ms. */
+const flushAfterMs = 100;
+
 interface Batch {
   readonly entries: {
     readonly index: number;
@@ -64,11 +68,13 @@ interface Batch {
   }[];
   readonly keys: Set<string>;
   bytes: number;
+  /** When its first message came, by the monotonic clock. */
+  since: number;
 }
 
 /**
- * Publishes a list of messages, or a stream of them, some hundred in each statement. The list is read no faster than it is
- * written, so that memory stays bounded. Identities are stable, so a run that was broken off is simply repeated: what it
+ * Publishes a list of messages, or a stream of them, some hundred in each statement, or what came within a tenth of a second.
+ * The list is read no faster than it is written, so that memory stays bounded. Identities are stable, so a run that was broken off is simply repeated: what it
  * published already is found so.
  *
  * @throws {OnefoldError} `config_invalid` for a wrong option; `ledger_unavailable` when PostgreSQL stays away; without
@@ -89,6 +95,7 @@ export async function publishMany(
   }
   const progress = { settled: 0, published: 0, alreadyPublished: 0, refused: 0, deliveries: 0 };
   const origin = originOf();
+  const taking = takeFrom(publications);
   const writing = new Set<Promise<void>>();
   const underWay = new Set<string>();
   let failure: { readonly error: unknown } | undefined;
@@ -110,7 +117,7 @@ export async function publishMany(
       const { index, publication, built } = entries[nth] as Batch['entries'][number];
       let published: Published;
       try {
-        published = publishedAs(built, record);
+        published = counted(deps, publishedAs(built, record));
       } catch (error) {
         refuse(index, publication, error);
         continue;
@@ -132,6 +139,7 @@ export async function publishMany(
     const written = write(batch)
       .catch((error: unknown) => {
         failure ??= { error };
+        taking.wake();
       })
       .finally(() => {
         writing.delete(written);
@@ -149,10 +157,23 @@ export async function publishMany(
 
   let batch = emptyBatch();
   let index = -1;
+  const onAbort = (): void => taking.wake();
+  signal?.addEventListener('abort', onAbort);
   try {
-    for await (const publication of publications) {
-      index += 1;
+    for (;;) {
+      // What is not seen here wakes the wait that follows.
       goOn();
+      const patience = batch.entries.length === 0 ? Infinity : batch.since + flushAfterMs - performance.now();
+      const taken = await taking.next(patience);
+      goOn();
+      if (taken === undefined) break;
+      if (taken === 'late') {
+        await flush(batch);
+        batch = emptyBatch();
+        continue;
+      }
+      const publication = taken.item;
+      index += 1;
       let built: NewPublication;
       try {
         built = await buildPublication(deps.publications, publication, origin);
@@ -170,14 +191,15 @@ export async function publishMany(
         batch = emptyBatch();
       }
       if (twice) await Promise.all(writing);
+      if (batch.entries.length === 0) batch.since = performance.now();
       batch.entries.push({ index, publication, built });
       batch.keys.add(key);
       batch.bytes += bytes;
     }
-    goOn();
     await flush(batch);
   } finally {
-    await Promise.all(writing);
+    signal?.removeEventListener('abort', onAbort);
+    await Promise.all([taking.close(), ...writing]);
   }
   if (failure) throw failure.error;
   options.onProgress?.({ ...progress });
@@ -185,7 +207,7 @@ export async function publishMany(
 }
 
 function emptyBatch(): Batch {
-  return { entries: [], keys: new Set(), bytes: 0 };
+  return { entries: [], keys: new Set(), bytes: 0, since: 0 };
 }
 
 function keyOf({ tenant, publication }: NewPublication): string {

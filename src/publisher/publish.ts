@@ -5,6 +5,7 @@ import { OnefoldError } from '../errors.js';
 import type { Ledger } from '../ledger/ledger.js';
 import type { NewPublication } from '../ledger/publications/insert-publications.js';
 import { type PublicationRecord, recordPublication } from '../ledger/publications/record-publication.js';
+import type { Metrics } from '../runtime/metrics.js';
 import { buildPublication, type PublicationOrigin } from './build-publication.js';
 import type { PublicationCatalogue, PublicationFields, Published } from './publication.js';
 
@@ -12,7 +13,12 @@ import type { PublicationCatalogue, PublicationFields, Published } from './publi
 export interface PublishDependencies {
   readonly ledger: Ledger<RegisteredTx>;
   readonly publications: PublicationCatalogue;
+  /** Where calls are counted, by what they found. */
+  readonly metrics?: PublishMetrics | undefined;
 }
+
+/** What publishing counts. */
+export type PublishMetrics = Pick<Metrics, 'published'>;
 
 /** PostgreSQL's serialization_failure and deadlock_detected: the same statement may succeed when it is tried again. */
 const transientStates: ReadonlySet<string> = new Set(['40001', '40P01']);
@@ -24,16 +30,21 @@ const tries = 3;
  * endpoint. Where it was published before, a second one reads what became of it. Repeating it is harmless, so whoever does
  * not hear the answer repeats it.
  *
+ * @param origin Whose it is where it names no tenant, and what caused it.
  * @throws {OnefoldError} `publication_conflict` where the same publication, or another with the same event id, was published
  * with other content; `publication_invalid`, `publication_type_unknown`, `publication_too_large`, `data_invalid`,
  * `identity_invalid`; `ledger_unavailable`, after which it may be published or not.
  */
-export async function publish(deps: PublishDependencies, publication: PublicationFields): Promise<Published> {
+export async function publish(
+  deps: PublishDependencies,
+  publication: PublicationFields,
+  origin = originOf(),
+): Promise<Published> {
   const { database, schema } = deps.ledger;
-  const built = await buildPublication(deps.publications, publication, originOf());
+  const built = await buildPublication(deps.publications, publication, origin);
   for (let tried = 1; ; tried++) {
     try {
-      return publishedAs(built, await recordPublication(database.query, schema, built));
+      return counted(deps, publishedAs(built, await recordPublication(database.query, schema, built)));
     } catch (error) {
       if (tried === tries || !transientStates.has(sqlState(error) ?? '')) throw error;
     }
@@ -55,17 +66,27 @@ export async function publishIn(
   deps: PublishDependencies,
   tx: RegisteredTx,
   publication: PublicationFields,
+  origin = originOf(),
 ): Promise<Published> {
   const { database, schema } = deps.ledger;
-  const built = await buildPublication(deps.publications, publication, originOf());
-  return publishedAs(built, await recordPublication(database.sqlIn(tx), schema, built));
+  const built = await buildPublication(deps.publications, publication, origin);
+  return counted(deps, publishedAs(built, await recordPublication(database.sqlIn(tx), schema, built)));
 }
 
-/** What the effect that the caller runs in, if any, gives to a message. */
-export function originOf(): PublicationOrigin {
+/** Counts a call: in a transaction of the caller's before its commit, which may still roll back. */
+export function counted({ metrics }: PublishDependencies, published: Published): Published {
+  metrics?.published.inc({ path: published.path });
+  return published;
+}
+
+/**
+ * Where a message comes from: the effect that the caller runs in, if any, is its cause. Never its tenant by itself, since
+ * code that effects share must publish for the same tenant wherever it is called.
+ */
+export function originOf(tenant = ''): PublicationOrigin {
   const scope = currentEffect();
-  if (!scope) return { tenant: '', cause: null };
-  const { event, effect, businessKey, tenant } = scope;
+  if (!scope) return { tenant, cause: null };
+  const { event, effect, businessKey } = scope;
   return { tenant, cause: JSON.stringify({ event, effect, businessKey }) };
 }
 

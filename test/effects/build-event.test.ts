@@ -52,3 +52,11 @@ test('values that JSON has no form for have a digest of their contents', () => {
   const digests = [1n, 1, new Map([[1, 2]]), new Map([[1, 3]]), new Set([1]), [1]].map(dataDigest);
   expect(new Set(digests).size).toBe(digests.length);
 });
+
+test('data that do not match their schema are named by place and kind, never by what came', async () => {
+  await expect(digestOf('star', '{"repository":{"id":"hunter2"}}')).rejects.toMatchObject({
+    code: 'data_invalid',
+    message: "the data of 'star' do not match their schema: repository.id (invalid_type)",
+  });
+  await expect(digestOf('star', '"hunter2"')).rejects.toThrow(/schema: the whole \(invalid_type\)$/);
+});

@@ -9,7 +9,8 @@ import { currentEffect } from '../../src/effects/effect-scope.js';
 import { forwardsKey } from '../../src/effects/recovery.js';
 import { businessKey } from '../../src/identity/business-identity.js';
 import type { Published } from '../../src/publisher/publication.js';
-import { publish } from '../../src/publisher/publish.js';
+import { publish, publishIn } from '../../src/publisher/publish.js';
+import { publishMany } from '../../src/publisher/publish-many.js';
 import { shop } from '../hazards/support/shop.js';
 import { createOutboxStage, type OutboxStage } from './support/outbox-stage.js';
 import { outgoing } from './support/outgoing.js';
@@ -165,13 +166,55 @@ test('the commit of an external effect publishes with its completion', async () 
   expect(await recorded()).toMatchObject([{ tenant: 'acme', cause: { event: 'shop/evt-2', effect: 'tell-partner' } }]);
 });
 
-test('what the application publishes inside an effect takes tenant and cause too, unless it names a tenant', async () => {
-  await local(async () => {
-    await publish(stage.deps, confirmed('v1'));
-    await publish(stage.deps, { ...confirmed('v2'), tenant: '' });
+test('what the application publishes inside an effect has its cause, and the tenant that the message names', async () => {
+  const many = (version: string, more = {}) => publishMany(stage.deps, [{ ...confirmed(version), ...more }]);
+  await local(async ({ tx }) => {
+    await publishIn(stage.deps, tx, confirmed('v1'));
+    await many('v2');
+    await publish(stage.deps, { ...confirmed('v3'), tenant: 'acme' });
+    await outgoing.publish({ ...confirmed('v4'), tenant: '' });
   });
-  expect(await recorded('v1')).toMatchObject([{ tenant: 'acme', cause: { effect: 'confirm-order' } }]);
-  expect(await recorded('v2')).toMatchObject([{ tenant: '', cause: { effect: 'confirm-order' } }]);
+  const cause = { effect: 'confirm-order' };
+  const tenants = ['', '', 'acme', ''];
+  for (const [n, tenant] of tenants.entries()) expect(await recorded(`v${n + 1}`)).toMatchObject([{ tenant, cause }]);
+});
+
+test('what was made inside an effect and outlives it publishes for no tenant, and names no cause', async () => {
+  let tell: (version: string) => Promise<unknown> = async () => undefined;
+  let declared: Promise<unknown> | undefined;
+  const ended = new Promise<void>((resolve) => {
+    void local(async () => {
+      // A batcher: its loop keeps the scope of whoever called first.
+      const queue: ((version: string) => void)[] = [];
+      const told = (async () => {
+        const version = await new Promise<string>((next) => void queue.push(next));
+        declared = outgoing.publish(confirmed(`${version}-declared`));
+        await declared.catch(() => {});
+        return publish(stage.deps, confirmed(version));
+      })();
+      tell = (version) => {
+        queue[0]?.(version);
+        return told;
+      };
+    }).then(resolve);
+  });
+  await ended;
+  await tell('v1');
+  expect(await recorded('v1')).toEqual([{ tenant: '', cause: null }]);
+  await expect(declared).rejects.toMatchObject({ code: 'config_invalid' });
+});
+
+test('the scope of an effect is over when its function has thrown', async () => {
+  const late: unknown[] = [];
+  let look: Promise<void> | undefined;
+  await expect(
+    local(async () => {
+      look = sleep(50).then(() => void late.push(currentEffect()));
+      throw new Error('no');
+    }),
+  ).rejects.toThrow('no');
+  await look;
+  expect(late).toEqual([undefined]);
 });
 
 test('work that an effect began keeps its scope, however nested, and effects side by side do not mix', async () => {

@@ -6,6 +6,7 @@ import { pgDatabase } from '../../src/ledger/pg-database.js';
 import type { PublicationFields } from '../../src/publisher/publication.js';
 import { publish } from '../../src/publisher/publish.js';
 import { type PublishProgress, publishMany } from '../../src/publisher/publish-many.js';
+import { until } from '../hazards/support/until.js';
 import { startProxy } from '../receiver/support/switchable-proxy.js';
 import { createOutboxStage, type OutboxStage } from './support/outbox-stage.js';
 
@@ -162,6 +163,78 @@ test('an aborted list stops between statements, and its repetition goes on', asy
     published: 2_000 - before,
     alreadyPublished: before,
   });
+});
+
+/** A stream that gives so many messages and then nothing, until it is closed. */
+function stuck(run: string, count: number): AsyncIterable<PublicationFields> & { closed: boolean } {
+  const stream = {
+    closed: false,
+    [Symbol.asyncIterator]() {
+      let n = 0;
+      return {
+        next: () =>
+          n < count
+            ? Promise.resolve({ done: false as const, value: note(run, n++) })
+            : new Promise<IteratorResult<PublicationFields>>(() => {}),
+        return: async () => {
+          stream.closed = true;
+          return { done: true as const, value: undefined };
+        },
+      };
+    },
+  };
+  return stream;
+}
+
+test('a message of a slow stream is published while the stream gives nothing, and an abort then is heard', async () => {
+  const run = randomUUID();
+  const stopping = new AbortController();
+  const stream = stuck(run, 3);
+  const publishing = publishMany(stage.deps, stream, { signal: stopping.signal });
+  publishing.catch(() => {});
+  await until('they are published', async () => (await rowsOf(run))?.publications === 3);
+  expect(stream.closed).toBe(false);
+  stopping.abort(new Error('enough'));
+  await expect(publishing).rejects.toThrow('enough');
+  expect(stream.closed).toBe(true);
+});
+
+test('a trickling stream shares statements, each of what came within a tenth of a second', async () => {
+  const run = randomUUID();
+  let statements = 0;
+  const { database, schema } = stage.ledger;
+  const query: Sql = (text, values) => {
+    statements += 1;
+    return database.query(text, values);
+  };
+  async function* trickle(): AsyncGenerator<PublicationFields> {
+    for (const one of notes(run, 30)) {
+      await sleep(30);
+      yield one;
+    }
+  }
+  const deps = { ...stage.deps, ledger: { schema, database: { ...database, query } } };
+  expect(await publishMany(deps, trickle())).toMatchObject({ published: 30 });
+  expect(statements).toBeGreaterThan(3);
+  expect(statements).toBeLessThan(20);
+});
+
+test('a failed write ends it while the stream gives nothing', async () => {
+  const run = randomUUID();
+  await publish(stage.deps, { ...note(run, 1), data: 'something else' });
+  const stream = stuck(run, 2);
+  await expect(publishMany(stage.deps, stream)).rejects.toMatchObject({ code: 'publication_conflict' });
+  expect(stream.closed).toBe(true);
+});
+
+test('a stream that fails ends it with its error, and what came before is not lost to the next run', async () => {
+  const run = randomUUID();
+  async function* failing(): AsyncGenerator<PublicationFields> {
+    yield* notes(run, 150);
+    throw new Error('the file ended early');
+  }
+  await expect(publishMany(stage.deps, failing())).rejects.toThrow('the file ended early');
+  expect(await publishMany(stage.deps, notes(run, 150))).toMatchObject({ settled: 150, alreadyPublished: 100 });
 });
 
 test('a database that is away for a moment is waited for', async () => {

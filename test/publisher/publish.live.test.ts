@@ -1,8 +1,10 @@
 import { randomUUID } from 'node:crypto';
+import type { StandardSchemaV1 } from '@standard-schema/spec';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { Sql } from '../../src/ledger/database.js';
 import type { PublicationFields } from '../../src/publisher/publication.js';
+import { publications } from '../../src/publisher/publications.js';
 import { publish, publishIn } from '../../src/publisher/publish.js';
 import { createOutboxStage, type OutboxStage } from './support/outbox-stage.js';
 
@@ -273,6 +275,28 @@ test.each([
   const message = change === null ? null : { ...confirmed(), ...change };
   await expect(publish(stage.deps, message as never)).rejects.toMatchObject({ code });
   expect(await stage.sql('SELECT count(*) FROM onefold.publications')).toEqual(before);
+});
+
+test('data that do not match are named by place and kind, never by what the library quotes of them', async () => {
+  const secret = 'hunter2';
+  const quoting: StandardSchemaV1 = {
+    '~standard': {
+      version: 1,
+      vendor: 'test',
+      validate: () => ({
+        issues: [
+          { message: `got ${secret}`, path: ['card', { key: 'number' }], code: 'invalid_format' },
+          { message: `got ${secret}`, path: ['pin'], code: `got ${secret}` },
+          { message: `got ${secret}` },
+        ] as StandardSchemaV1.Issue[],
+      }),
+    },
+  };
+  const deps = { ...stage.deps, publications: publications({ events: { 'order.confirmed': quoting } }) };
+  await expect(publish(deps, confirmed())).rejects.toMatchObject({
+    code: 'data_invalid',
+    message: "the data of 'order.confirmed' do not match their schema: card.number (invalid_format); pin; the whole",
+  });
 });
 
 test('a refusal names the place and never the value', async () => {
