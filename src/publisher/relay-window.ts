@@ -2,7 +2,8 @@
 export const relayQueues = 200;
 
 /**
- * Deliveries of one endpoint that may be started and not yet sent. What is beyond stays in the table, where it costs nothing:
+ * Deliveries of one endpoint, at the most, that may be started and not yet sent: thrice its concurrency, see `windowOf`. What
+ * is beyond stays in the table, where it costs nothing:
  * an endpoint that is paused, slow or flooded has no more open workflows than this.
  */
 export const relayWindow = 200;

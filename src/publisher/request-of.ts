@@ -9,6 +9,7 @@ import { signedMessageHeaders } from './sign-message.js';
  * Makes the request of an attempt: the same bytes and the same event identity each time, signed anew for the time it is
  * sent at, with every secret of the endpoint that has not expired.
  *
+ * @returns With `sealedValues`: what of it must not be kept in clear, though the receiver may send it back.
  * @throws {OnefoldError} `secret_unreadable`, `config_missing` or `config_invalid` where this process cannot open what the
  * endpoint has sealed.
  */
@@ -17,16 +18,18 @@ export function requestOf(
   { tenant, endpoint }: { readonly tenant: string; readonly endpoint: string },
   sealer: Sealer,
   nowMs: number,
-): Pick<EgressRequest, 'url' | 'headers' | 'body'> {
+): Pick<EgressRequest, 'url' | 'headers' | 'body'> & { readonly sealedValues: readonly string[] } {
   const body = Buffer.from(begun.body);
   const keys = begun.secrets.map(({ id, ...sealed }) => openSigningKey(sealer, sealed, { tenant, endpoint, id }));
+  const own = openHeaders(sealer, begun.headers, { tenant, endpoint });
   return {
     url: begun.url,
     headers: {
-      ...openHeaders(sealer, begun.headers, { tenant, endpoint }),
+      ...own,
       'content-type': 'application/json',
       ...signedMessageHeaders({ eventId: begun.eventId, body, keys, nowMs }),
     },
     body,
+    sealedValues: Object.values(own),
   };
 }

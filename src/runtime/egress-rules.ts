@@ -13,6 +13,20 @@ export interface EgressRules {
   /** Names in lower case, without a dot at the end; whatever they resolve to is allowed. */
   readonly hosts: ReadonlySet<string>;
   readonly ranges: readonly AddressRange[];
+  /** Whether that holds for the endpoints of tenants as well, and not only for those that belong to none. */
+  readonly tenants: boolean;
+}
+
+const publicOnly: EgressRules = { hosts: new Set(), ranges: [], tenants: false };
+
+/**
+ * The rules for one tenant's endpoints. What is listed is the operator's own network: a tenant, who may choose URLs freely,
+ * is let into it only where the operator says so.
+ *
+ * @param tenant '' for endpoints that belong to none, which are the operator's.
+ */
+export function tenantRules(rules: EgressRules, tenant: string): EgressRules {
+  return tenant === '' || rules.tenants ? rules : publicOnly;
 }
 
 const label = '[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?';
@@ -24,9 +38,10 @@ const hostName = new RegExp(`^${label}(?:\\.${label})*$`);
  * @param allow Host names (`localhost`, `hooks.internal.example`), addresses (`127.0.0.1`, `::1`) and ranges
  *   (`10.0.0.0/8`), each without scheme and port. Names are matched whole: `example.com` allows no `a.example.com`.
  * @param place The variable or option, for messages.
+ * @param tenants Whether they are allowed to tenants too.
  * @throws {OnefoldError} `config_invalid` naming the place and the entry.
  */
-export function egressRules(allow: readonly string[], place: string): EgressRules {
+export function egressRules(allow: readonly string[], place: string, tenants = false): EgressRules {
   const hosts = new Set<string>();
   const ranges: AddressRange[] = [];
   for (const given of allow) {
@@ -36,7 +51,7 @@ export function egressRules(allow: readonly string[], place: string): EgressRule
     else if (isHostName(entry)) hosts.add(entry.replace(/\.$/, ''));
     else throw invalid(place, given);
   }
-  return { hosts, ranges };
+  return { hosts, ranges, tenants };
 }
 
 function rangeOf(entry: string): AddressRange | undefined {

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { egressRules } from '../../src/runtime/egress-rules.js';
+import { egressRules, tenantRules } from '../../src/runtime/egress-rules.js';
 
 it('hosts, addresses and ranges are told apart', () => {
   const { hosts, ranges } = egressRules([' Hooks.Internal. ', 'localhost', '127.0.0.1', '10.0.0.0/8', '::1'], 'allow');
@@ -9,6 +9,14 @@ it('hosts, addresses and ranges are told apart', () => {
     '10.0.0.0/8',
     '::1/128',
   ]);
+});
+
+it('they hold for endpoints without a tenant, and for tenants where that is said', () => {
+  const rules = egressRules(['localhost', '10.0.0.0/8'], 'allow');
+  expect(tenantRules(rules, '')).toBe(rules);
+  expect(tenantRules(rules, 'acme')).toEqual({ hosts: new Set(), ranges: [], tenants: false });
+  const forAll = egressRules(['localhost', '10.0.0.0/8'], 'allow', true);
+  expect(tenantRules(forAll, 'acme')).toBe(forAll);
 });
 
 it.each([

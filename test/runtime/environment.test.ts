@@ -18,6 +18,8 @@ describe('readEnvironment', () => {
         ONEFOLD_METRICS_PORT: '9464',
         ONEFOLD_CONFIG: 'shop/onefold.ts',
         ONEFOLD_DATA: '/data',
+        ONEFOLD_EGRESS_ALLOW: 'localhost, 10.0.0.0/8',
+        ONEFOLD_EGRESS_ALLOW_TENANTS: 'true',
         ONEFOLD_EPHEMERAL: 'yes',
         ONEFOLD_TEMPORAL_PORT: '7000',
         ONEFOLD_UI_PORT: '0',
@@ -33,6 +35,8 @@ describe('readEnvironment', () => {
       metricsPort: 9464,
       config: 'shop/onefold.ts',
       data: '/data',
+      egressAllow: ['localhost', '10.0.0.0/8'],
+      egressAllowTenants: true,
       ephemeral: true,
       temporalPort: 7000,
       uiPort: 0,
@@ -58,6 +62,7 @@ describe('readEnvironment', () => {
     ['ONEFOLD_LOG_LEVEL', 'loud'],
     ['ONEFOLD_HOST', 'localhost/x'],
     ['ONEFOLD_EPHEMERAL', 'maybe'],
+    ['ONEFOLD_EGRESS_ALLOW_TENANTS', 'acme'],
     ['DATABASE_URL', 'mysql://h/d'],
   ])('%s=%s is refused by its name', (name, value) => {
     expect(() => readEnvironment({ [name]: value })).toThrowError(

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { Agent } from 'undici';
 import { OnefoldError } from '../../errors.js';
 import type { EgressRules } from '../../runtime/egress-rules.js';
-import { connectTimeoutMs, headersTimeoutMs } from '../endpoint.js';
+import { connectTimeoutMs, headersTimeoutOf } from '../endpoint.js';
 import { type Exchange, exchange } from './exchange.js';
 import { judgeUrl } from './judge-url.js';
 import { judgedConnector } from './judged-connector.js';
@@ -20,6 +20,8 @@ export interface EgressRequest {
   readonly timeoutMs: number;
   /** Ends the exchange at once, and its connection. */
   readonly signal?: AbortSignal;
+  /** Called once, right before the first byte may be written. Where it was not called, nothing was sent. */
+  readonly onSending?: () => void;
 }
 
 /** The one way by which Onefold calls other people's servers. */
@@ -50,10 +52,17 @@ const headersLimitBytes = 16 * 1024;
 
 /**
  * A connection is kept for so long after its last exchange, ms; a receiver may ask for less or more, up to the second.
- * Many receivers close after 5 s, and a name that leads elsewhere is to be noticed.
+ * Many receivers close after 5 s.
  */
 const idleMs = 4_000;
 const longestIdleMs = 30_000;
+
+/**
+ * A connection takes no new exchange when it is as old as this, ms. The connection of a busy endpoint is never idle, so that
+ * its name would not be resolved and judged again for as long as the receiver keeps it: neither a move of the endpoint nor
+ * a name that now leads inside would be noticed. An exchange under way is not cut off; the connection closes after it.
+ */
+const longestUseMs = 30_000;
 
 const { version } = JSON.parse(readFileSync(new URL('../../../package.json', import.meta.url), 'utf8')) as {
   version: string;
@@ -61,8 +70,8 @@ const { version } = JSON.parse(readFileSync(new URL('../../../package.json', imp
 
 /**
  * Makes the client for every outbound call. The URL and all addresses behind it are judged at each connection, and those
- * judged are the ones connected to; connections are kept and used again. Resolving, connecting and TLS have 3 s, the
- * response's headers 10 s, and all of it the request's `timeoutMs`.
+ * judged are the ones connected to; connections are used again for up to 30 s. Resolving, connecting and TLS have 3 s, the
+ * response's headers 10 s or two thirds of the request's `timeoutMs`, if that is more, and all of it `timeoutMs`.
  */
 export function createEgressClient(rules: EgressRules, options: EgressClientOptions = {}): EgressClient {
   const { resolve = hostResolver(rules), ca, now = Date.now } = options;
@@ -71,6 +80,7 @@ export function createEgressClient(rules: EgressRules, options: EgressClientOpti
     maxHeaderSize: headersLimitBytes,
     keepAliveTimeout: idleMs,
     keepAliveMaxTimeout: longestIdleMs,
+    clientTtl: longestUseMs,
     pipelining: 1,
     allowH2: false,
     // An exchange has its own timers.
@@ -79,7 +89,7 @@ export function createEgressClient(rules: EgressRules, options: EgressClientOpti
   });
   let closed: Promise<void> | undefined;
   return {
-    async send({ url, headers, body, timeoutMs, signal }) {
+    async send({ url, headers, body, timeoutMs, ...hooks }) {
       const judged = judge(url, rules);
       if (typeof judged === 'string') {
         return {
@@ -91,8 +101,8 @@ export function createEgressClient(rules: EgressRules, options: EgressClientOpti
         };
       }
       const all = { 'user-agent': `Onefold/${version} (webhooks)`, ...headers, 'accept-encoding': 'identity' };
-      const request = { url: judged, headers: all, body, timeoutMs, headersTimeoutMs };
-      return exchange(agent, signal ? { ...request, signal } : request, now);
+      const headersTimeoutMs = headersTimeoutOf(timeoutMs);
+      return exchange(agent, { url: judged, headers: all, body, timeoutMs, headersTimeoutMs, ...hooks }, now);
     },
     close: () => {
       closed ??= agent.close();

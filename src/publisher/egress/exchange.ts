@@ -38,6 +38,8 @@ export interface ExchangeRequest {
   /** From sending to the end of the response's headers, ms. */
   readonly headersTimeoutMs: number;
   readonly signal?: AbortSignal;
+  /** Called once, when the state becomes `sent`. */
+  readonly onSending?: () => void;
 }
 
 /** What ends an exchange before its time; undici wants an error to destroy the socket with. */
@@ -102,7 +104,8 @@ class ExchangeRun implements Dispatcher.DispatchHandler {
       return;
     }
     this.#controller = controller;
-    const { headersTimeoutMs, timeoutMs } = this.#request;
+    const { headersTimeoutMs, timeoutMs, onSending } = this.#request;
+    onSending?.();
     if (headersTimeoutMs < timeoutMs) this.#headersTimer = setTimeout(this.#tooLate, headersTimeoutMs);
   }
 

@@ -4,7 +4,7 @@ import type { EgressRules } from '../../runtime/egress-rules.js';
 import { isListed, judgeAddress } from './judge-address.js';
 import { hostOf, isLocalhost } from './url-host.js';
 
-/** Longer ones are refused by many servers, and by some proxies on the way. */
+/** Longer ones are refused by many servers, and by some proxies on the way; counted as sent, percent-encoded. */
 const longestUrl = 2048;
 
 /**
@@ -14,14 +14,14 @@ const longestUrl = 2048;
  * URL, and never sent; no spaces, control characters or backslashes, which parsers read differently. An address is judged
  * as a number, `localhost` as the loopback addresses that it stands for.
  *
- * @returns The URL as it will be used.
+ * @returns The URL as it will be used; to be kept in this form, so that what is kept is what was judged.
  * @throws {OnefoldError} `destination_refused`; the message is fit for the owner of the endpoint.
  */
 export function judgeUrl(text: string, rules: EgressRules): URL {
-  if (text.length > longestUrl) throw refused(`it is longer than ${longestUrl} characters`);
   if (/[\s\\\p{Cc}]/u.test(text)) throw refused('it holds spaces, control characters or backslashes');
   if (!URL.canParse(text)) throw refused('it is no absolute URL');
   const url = new URL(text);
+  if (url.href.length > longestUrl) throw refused(`it is longer than ${longestUrl} characters`);
   if (!['https:', 'http:'].includes(url.protocol)) throw refused(`its scheme is not https`);
   if (url.username !== '' || url.password !== '') throw refused('it holds a user name or a password');
   if (text.includes('#')) throw refused('it has a fragment (#…)');

@@ -1,5 +1,6 @@
 import { promises as dns } from 'node:dns';
 import type { EgressRules } from '../../runtime/egress-rules.js';
+import { within } from '../../runtime/within.js';
 import { isLocalhost } from './url-host.js';
 
 /** Finds all addresses of a host, the preferred first. Rejects where the name has none, or cannot be resolved now. */
@@ -7,6 +8,14 @@ export type Resolve = (host: string) => Promise<readonly string[]>;
 
 /** Of one question; a second one still fits into the time for connecting. */
 const questionTimeoutMs = 1_000;
+
+/**
+ * Once one family of addresses is there, the other is waited for so long, ms: a name server that drops the questions of
+ * one would else use up the time for connecting.
+ *
+ * @see RFC 8305, section 3. It waits 50 ms, for the sake of people; here addresses are worth more than milliseconds.
+ */
+const otherFamilyMs = 250;
 
 /**
  * The resolver of destinations. Names of others are asked of the name servers without Node's thread pool: it carries two
@@ -22,9 +31,22 @@ export function hostResolver(rules: EgressRules, servers?: readonly string[]): R
   return async (host) => {
     if (rules.hosts.has(host)) return (await dns.lookup(host, { all: true })).map(({ address }) => address);
     if (isLocalhost(host)) return ['127.0.0.1', '::1'];
-    const answers = await Promise.allSettled([resolver.resolve4(host), resolver.resolve6(host)]);
-    const addresses = answers.flatMap((answer) => (answer.status === 'fulfilled' ? answer.value : []));
-    if (addresses.length > 0) return addresses;
-    throw answers.find((answer) => answer.status === 'rejected')?.reason ?? new Error('the name has no address');
+    return addressesOf([resolver.resolve4(host), resolver.resolve6(host)]);
   };
+}
+
+/** The addresses of all families that answer, in their order; a family without any shortens the wait for no other. */
+async function addressesOf(families: readonly Promise<readonly string[]>[]): Promise<readonly string[]> {
+  const found: (readonly string[])[] = families.map(() => []);
+  const asked = families.map(async (family, index) => {
+    const addresses = await family;
+    if (addresses.length === 0) throw new Error('the name has no address');
+    found[index] = addresses;
+  });
+  await Promise.any(asked).catch(({ errors }: AggregateError) => {
+    throw errors[0];
+  });
+  const late = () => new Error('the other family did not answer in time');
+  await within(otherFamilyMs, Promise.allSettled(asked), late).catch(() => {});
+  return found.flat();
 }

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { judgeDestination } from '../../../src/publisher/egress/judge-destination.js';
 import { egressRules } from '../../../src/runtime/egress-rules.js';
 import { clientOf, messageTo, pem } from './support/clients.js';
@@ -18,7 +18,7 @@ describe('rebinding', () => {
     const url = `https://hooks.example.com:${receiver.port}/x`;
     const message = messageTo(url, { headers: { connection: 'close' } });
 
-    expect(await judgeDestination(url, egressRules(allow, 'test'), resolve)).toEqual({ resolved: true });
+    expect(await judgeDestination(url, egressRules(allow, 'test'), resolve)).toMatchObject({ resolved: true });
     expect(await client.send(message)).toMatchObject({ response: { status: 200 } });
     for (const _forbidden of [1, 2]) {
       expect(await client.send(message)).toEqual({
@@ -64,6 +64,44 @@ describe('connections', () => {
     expect(receiver.connections).toBeLessThanOrEqual(2);
   });
 
+  it('of a busy endpoint are made anew after 30 s, judged again, and what is under way on them ends in peace', async () => {
+    vi.useFakeTimers({ toFake: ['Date'] });
+    onTestFinished(() => void vi.useRealTimers());
+    const held: (() => void)[] = [];
+    const receiver = await rawReceiver((socket, number) => {
+      const answer = () => answers(200)(socket, number);
+      if (number === 1) held.push(answer);
+      else answer();
+    });
+    let leadsTo = '127.0.0.1';
+    const client = clientOf({ resolve: async () => [leadsTo] }, ['127.0.0.1', 'hooks.example.com']);
+    const judged = clientOf({ resolve: async () => [leadsTo], ca: pem('ca.pem') }, ['127.0.0.1']);
+    const secure = await rawReceiver(answers(200), { tls });
+    const plain = messageTo(`http://hooks.example.com:${receiver.port}/x`);
+    const toJudge = messageTo(`https://hooks.example.com:${secure.port}/x`);
+
+    const underWay = client.send(plain);
+    while (receiver.requests.length === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+    for (let sent = 1; sent <= 20; sent += 1) {
+      expect(await client.send(plain)).toMatchObject({ response: { status: 200 } });
+      expect(await judged.send(toJudge)).toMatchObject({ response: { status: 200 } });
+      vi.setSystemTime(Date.now() + 1_000);
+    }
+    const before = receiver.connections;
+    expect(before).toBeLessThanOrEqual(3);
+    expect(secure.connections).toBeLessThanOrEqual(2);
+
+    leadsTo = '127.0.0.2';
+    vi.setSystemTime(Date.now() + 31_000);
+    expect(await judged.send(toJudge)).toMatchObject({ code: 'destination_refused', mayHaveArrived: false });
+    leadsTo = '127.0.0.1';
+    const several = await Promise.all([1, 2, 3].map(() => client.send(plain)));
+    for (const exchange of several) expect(exchange).toMatchObject({ response: { status: 200 } });
+    expect(receiver.connections).toBe(before + 3);
+    held[0]!();
+    expect(await underWay).toMatchObject({ response: { status: 200 } });
+  });
+
   it('are closed with the client', async () => {
     const receiver = await rawReceiver(answers(200));
     const client = clientOf();
@@ -89,12 +127,33 @@ describe('a signal', () => {
   it('ends an exchange under way with its reason, and its connection', async () => {
     const receiver = await rawReceiver(() => {});
     const controller = new AbortController();
-    const sending = clientOf().send(messageTo(receiver.url, { signal: controller.signal }));
+    const onSending = vi.fn();
+    const sending = clientOf().send(messageTo(receiver.url, { signal: controller.signal, onSending }));
     while (receiver.requests.length === 0) await new Promise((resolve) => setTimeout(resolve, 5));
     const reason = new Error('the worker stops');
     controller.abort(reason);
     await expect(sending).rejects.toBe(reason);
+    expect(onSending).toHaveBeenCalledOnce();
     await receiver.idle();
+  });
+
+  it('that aborts while connecting ends it before anything is said to be sent', async () => {
+    const receiver = await rawReceiver(answers(200));
+    const controller = new AbortController();
+    let answerResolver = (_addresses: readonly string[]): void => {};
+    const client = clientOf({ resolve: () => new Promise((resolve) => (answerResolver = resolve)) }, [
+      'hooks.example.com',
+    ]);
+    const onSending = vi.fn();
+    const more = { signal: controller.signal, onSending };
+    const sending = client.send(messageTo(`http://hooks.example.com:${receiver.port}/x`, more));
+    const reason = new Error('the worker stops');
+    controller.abort(reason);
+    await expect(sending).rejects.toBe(reason);
+    answerResolver(['127.0.0.1']);
+    await client.close();
+    expect(onSending).not.toHaveBeenCalled();
+    expect(receiver.requests).toEqual([]);
   });
 
   it('that aborted before lets nothing out', async () => {

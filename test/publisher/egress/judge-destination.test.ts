@@ -34,7 +34,7 @@ describe('address-check-other-spellings', () => {
   });
 
   it.each([...given.allowed, ...given.eitherWay])('%s is accepted', async (url) => {
-    expect(await judgeDestination(url, none, resolve)).toEqual({ resolved: true });
+    expect(await judgeDestination(url, none, resolve)).toMatchObject({ resolved: true });
   });
 
   it('one forbidden address among several refuses the name, and the message does not tell which', async () => {
@@ -47,8 +47,10 @@ describe('address-check-other-spellings', () => {
   });
 
   it('a name that does not resolve is not refused', async () => {
-    expect(await judgeDestination('https://nothing.example.com/x', none, resolve)).toEqual({ resolved: false });
-    expect(await judgeDestination('https://hooks.example.com/x', none, async () => [])).toEqual({ resolved: false });
+    expect(await judgeDestination('https://nothing.example.com/x', none, resolve)).toMatchObject({ resolved: false });
+    expect(await judgeDestination('https://hooks.example.com/x', none, async () => [])).toMatchObject({
+      resolved: false,
+    });
   });
 
   it.each(given.otherSchemes as string[])('the scheme of %s is refused', (url) => {
@@ -75,10 +77,17 @@ describe('a URL', () => {
     ['https://a..b.example.com/', 'its host is no name of a host'],
     ['https://app.localhost/x', 'its address is not public: it is loopback'],
     [`https://hooks.example.com/${'x'.repeat(2_048)}`, 'it is longer than 2048 characters'],
+    [`https://hooks.example.com/${'語'.repeat(500)}`, 'it is longer than 2048 characters'],
   ])('%s is refused: %s', (url, why) => {
     expect(() => judgeUrl(url, none)).toThrow(
       expect.objectContaining({ code: 'destination_refused', message: `the URL is refused: ${why}` }),
     );
+  });
+
+  it('is to be kept as it was judged', async () => {
+    const { url } = await judgeDestination('https://Hooks.Example.com./語?a=1', none, resolve);
+    expect(url).toBe('https://hooks.example.com/%E8%AA%9E?a=1');
+    expect(judgeUrl(url, none).href).toBe(url);
   });
 
   it('is taken in any form of a host name', () => {
@@ -92,8 +101,10 @@ describe('what is allowed by name', () => {
   it('is spoken to over http too, whatever the name resolves to', async () => {
     const rules = egressRules(['crm', 'hooks.internal.example'], 'test');
     const privately = async (): Promise<readonly string[]> => ['10.0.0.5'];
-    expect(await judgeDestination('http://crm:8080/x', rules, privately)).toEqual({ resolved: true });
-    expect(await judgeDestination('https://Hooks.Internal.example./x', rules, privately)).toEqual({ resolved: true });
+    expect(await judgeDestination('http://crm:8080/x', rules, privately)).toMatchObject({ resolved: true });
+    expect(await judgeDestination('https://Hooks.Internal.example./x', rules, privately)).toMatchObject({
+      resolved: true,
+    });
     await expect(judgeDestination('https://a.hooks.internal.example/x', rules, privately)).rejects.toThrow(refused);
     await expect(judgeDestination('http://hooks.example.com/x', rules, privately)).rejects.toThrow(refused);
   });
