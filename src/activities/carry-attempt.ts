@@ -38,6 +38,7 @@ export async function carryLocal(
       effect,
       ...(await eventOf(deps, argument)),
       ...identityOf(argument),
+      metrics: deps.metrics,
       timeoutMs,
       signal,
     });
@@ -77,6 +78,7 @@ export async function carryExternal(
         effect,
         ...(await orAborted(eventOf(deps, argument), signal)),
         ...identityOf(argument),
+        metrics: deps.metrics,
         startedAt,
         timeoutMs,
         nonRetryable,

@@ -1,6 +1,6 @@
 import type { Client } from '@temporalio/client';
 import type { Ledger } from '../ledger/ledger.js';
-import type { EgressClient } from '../publisher/egress/egress-client.js';
+import type { TenantEgress } from '../publisher/egress/tenant-egress.js';
 import type { Sealer } from '../publisher/seal.js';
 import type { Logger } from '../runtime/logger.js';
 import type { Metrics } from '../runtime/metrics.js';
@@ -15,7 +15,7 @@ export interface DeliveryDependencies {
   readonly client: Client;
   readonly log: Logger;
   readonly metrics: Metrics;
-  readonly egress: EgressClient;
+  readonly egress: TenantEgress;
   readonly sealer: Sealer;
   /** Aborts when the grace of a stopping worker is over. */
   readonly graceOver: AbortSignal;

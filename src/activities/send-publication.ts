@@ -1,15 +1,18 @@
 import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Context } from '@temporalio/activity';
 import { classifyFailure } from '../effects/classify-failure.js';
 import { OnefoldError } from '../errors.js';
 import { cutText } from '../identity/cut-text.js';
 import { publicationKey } from '../identity/publication-identity.js';
 import { type BegunSend, beginSend } from '../ledger/sends/begin-send.js';
+import { cancelSend } from '../ledger/sends/cancel-send.js';
 import { decide } from '../publisher/decisions.js';
 import { deliveryPolicy } from '../publisher/delivery-policy.js';
 import type { Exchange } from '../publisher/egress/egress-client.js';
 import { defaultSendTimeoutMs } from '../publisher/endpoint.js';
 import { requestOf } from '../publisher/request-of.js';
+import { withoutValues } from '../publisher/without-values.js';
 import { sha256 } from '../runtime/sha256.js';
 import type {
   DeliveryPolicy,
@@ -21,6 +24,7 @@ import type {
 import { attemptFailure } from './attempt-failure.js';
 import { attemptSignal } from './attempt-signal.js';
 import type { DeliveryDependencies } from './delivery-activities.js';
+import { tellNext } from './tell-next.js';
 import { recordSendEnd, writeSendEnd } from './write-send-end.js';
 
 /** How often a running attempt tells the server that its worker lives. */
@@ -35,6 +39,9 @@ const leaseMarginMs = 10_000;
 /** Kept of an activity's time for writing down how it ended, ms; of that, for telling so. */
 const endMarginMs = 5_000;
 const tellMarginMs = 1_000;
+
+/** Of taking an attempt back, ms. */
+const cancelWithinMs = 2_000;
 
 /**
  * Makes the activity of one attempt. The attempt is committed before its socket opens, so that one which vanishes is known
@@ -82,27 +89,33 @@ async function attempt(
   try {
     request = requestOf(begun, argument, deps.sealer, Date.now());
   } catch (error) {
-    // Another worker may have the key; this attempt was none.
-    const { code, message } = asOnefoldError(error);
-    const written = await write({ ended: 'retry', code, status: null, durationMs: 0 });
-    throw attemptFailure({ code, message, permanent: false, counted: false, policy, ...written } as SendFailure);
+    // Another worker may have the key.
+    const why = { ...asOnefoldError(error), permanent: false, counted: false, policy };
+    throw await unbegun(deps, argument, attemptId, why);
   }
   const leaseLeftMs = begun.leftMs - (performance.now() - asked);
   const timeoutMs = Math.min(policy.timeoutMs, endsAt - endMarginMs - Date.now());
   if (signal.aborted || timeoutMs <= 0 || leaseLeftMs < policy.timeoutMs) {
     // It was frozen, or waited in the pool: by now another attempt may be under way.
-    const late = lateFailure(signal);
-    const written = await write({ ended: 'retry', code: late.code, status: null, durationMs: 0 });
-    throw attemptFailure({ ...late, policy, ...written } as SendFailure);
+    throw await unbegun(deps, argument, attemptId, { ...lateFailure(signal), policy });
   }
 
+  const { sealedValues, ...toSend } = request;
+  let sending = false;
+  const onSending = (): void => {
+    sending = true;
+  };
   let exchange: Exchange;
   try {
-    exchange = await deps.egress.send({ ...request, timeoutMs, signal });
+    exchange = await deps.egress.of(tenant).send({ ...toSend, timeoutMs, signal, onSending });
   } catch (error) {
     const { code, message } = asOnefoldError(error);
+    if (!sending && signal.aborted) {
+      // A deploy while it was connecting: not a byte went out.
+      throw await unbegun(deps, argument, attemptId, { code, message, permanent: false, counted: false, policy });
+    }
     const durationMs = Math.round(performance.now() - asked);
-    const written = await write({ ended: 'outcome_unknown', code, status: null, durationMs });
+    const written = await write({ ended: 'outcome_unknown', code, status: null, durationMs, mayHaveArrived: true });
     throw tellFailed(deps, argument, {
       code,
       message: `${message}, while the request was under way`,
@@ -114,13 +127,24 @@ async function attempt(
     });
   }
   await step('after_exchange');
-  return judge(deps, argument, begun, policy, exchange, write);
+  return judge(deps, argument, begun, policy, withoutSealed(exchange, sealedValues), write);
 }
 
 /** Writes down how the attempt ended. */
 type WriteEnd = (
   how: Omit<SendEnd, 'tenant' | 'endpoint' | 'publication' | 'attemptId' | 'version'>,
 ) => ReturnType<typeof writeSendEnd>;
+
+/** What an endpoint keeps sealed must not come back into the history in clear. */
+function withoutSealed(exchange: Exchange, values: readonly string[]): Exchange {
+  if (exchange.kind !== 'response' || values.length === 0) return exchange;
+  const { response, location } = exchange;
+  return {
+    ...exchange,
+    response: { ...response, text: withoutValues(response.text, values) },
+    ...(location === undefined ? {} : { location: withoutValues(location, values) }),
+  };
+}
 
 /** Says how the exchange came out, and writes it down. */
 async function judge(
@@ -139,6 +163,7 @@ async function judge(
       code,
       status: null,
       durationMs,
+      mayHaveArrived,
     });
     await deps.onSendStep?.('after_end', argument);
     throw tellFailed(deps, argument, {
@@ -191,9 +216,10 @@ async function begin(
   signal: AbortSignal,
 ): Promise<BegunSend> {
   const { ticket, replay, tenant, endpoint, publication, runId, attempt } = argument;
-  try {
+  const { database, schema } = deps.ledger;
+  const ask = (): Promise<BegunSend> => {
     signal.throwIfAborted();
-    return await beginSend(deps.ledger.database.query, deps.ledger.schema, {
+    return beginSend(database.query, schema, {
       tenant,
       endpoint,
       publication,
@@ -205,11 +231,38 @@ async function begin(
       ...(replay === undefined ? {} : { replay }),
       ...(ticket ? { ticket: { at: new Date(ticket.at), version: ticket.version } } : {}),
     });
+  };
+  try {
+    // Where only the answer was lost the attempt has begun: asked again under the same id, the ledger says so.
+    return await ask().catch((error: unknown) => {
+      if (classifyFailure(error, []).code !== 'ledger_unavailable') throw error;
+      return ask();
+    });
   } catch (error) {
-    // Nothing was sent, so nothing is spent, but on a defect, which would be met again for ever.
     const detail = classifyFailure(error, []);
-    throw attemptFailure({ ...detail, permanent: false, counted: detail.code === 'internal_error' });
+    // Nothing was sent, so nothing is spent, but on a defect, which would be met again for ever.
+    const defect = detail.code === 'effect_threw';
+    const code = defect ? 'internal_error' : detail.code;
+    throw tellFailed(deps, argument, { ...detail, code, permanent: false, counted: defect });
   }
+}
+
+/** Takes back an attempt that never came to its socket, and says why: nothing was sent, so nothing is spent. */
+async function unbegun(
+  deps: DeliveryDependencies,
+  argument: SendPublicationArgument,
+  attemptId: string,
+  detail: SendFailure,
+): Promise<Error> {
+  const { database, schema } = deps.ledger;
+  const cancelled = cancelSend(database.query, schema, { ...argument, attemptId }).then(
+    (next) => tellNext(deps, argument, next),
+    (error: Error) => deps.log.warn({ ...named(argument), reason: error.message }, 'delivery.unrecorded'),
+  );
+  // Where PostgreSQL is away the lease runs out, and the attempt counts as of unknown outcome: wrong, and safe. The failure
+  // itself must be told in time.
+  await Promise.race([cancelled, sleep(cancelWithinMs)]);
+  return tellFailed(deps, argument, detail);
 }
 
 /** What the ledger refused before anything was sent, in the words of the workflow. */
@@ -283,7 +336,7 @@ function tellFailed(deps: DeliveryDependencies, argument: SendPublicationArgumen
       permanent,
       ...(response ? { status: response.status, ms: response.durationMs } : {}),
     },
-    outcomeUnknown ? 'delivery.outcome_unknown' : 'delivery.attempt',
+    outcomeUnknown ? 'delivery.outcome_unknown' : detail.counted ? 'delivery.attempt' : 'delivery.unsent',
   );
   return attemptFailure({ ...detail, message: cutText(detail.message, 1000) });
 }

@@ -1,6 +1,7 @@
 import { activityInfo } from '@temporalio/activity';
 import type { WorkflowExecutionInfo } from '@temporalio/client';
 import { parsePublicationKey, publicationKey } from '../identity/publication-identity.js';
+import { listSettledDeliveries } from '../ledger/publication-deliveries/list-settled-deliveries.js';
 import { endDelivery } from '../ledger/sends/end-delivery.js';
 import { readFirstArgument } from '../runtime/read-first-argument.js';
 import { sha256 } from '../runtime/sha256.js';
@@ -20,18 +21,27 @@ import { sweepClosedRuns } from './sweep-closed-runs.js';
  * would send them again, and nobody would know. What was delivered or given up before stays so. May be repeated at will.
  */
 export function sweepClosedDeliveries(deps: ActivityDependencies): Promise<SweepResult> {
-  return sweepClosedRuns(
-    deps,
-    {
-      workflowType: deliverPublicationName,
-      taskQueue: deliveryTaskQueue(activityInfo().taskQueue),
-      cursor: 'closed_deliveries',
-      keyField: 'deliveryKey',
-      swept: 'delivery.swept',
-      failed: 'delivery.sweep_failed',
-    },
-    (closed) => writeMissing(deps, closed),
-  );
+  return sweepClosedRuns(deps, {
+    workflowType: deliverPublicationName,
+    taskQueue: deliveryTaskQueue(activityInfo().taskQueue),
+    cursor: 'closed_deliveries',
+    keyField: 'deliveryKey',
+    swept: 'delivery.swept',
+    failed: 'delivery.sweep_failed',
+    listSettled: (closed) => listSettled(deps, closed),
+    writeMissing: (closed) => writeMissing(deps, closed),
+  });
+}
+
+async function listSettled(
+  { ledger }: ActivityDependencies,
+  closed: readonly WorkflowExecutionInfo[],
+): Promise<ReadonlySet<string>> {
+  const runs = closed.flatMap((run) => {
+    const delivery = namedBy(run);
+    return delivery ? [{ ...delivery, deliveryKey: run.workflowId, runId: run.runId }] : [];
+  });
+  return new Set(await listSettledDeliveries(ledger.database.query, ledger.schema, runs));
 }
 
 async function writeMissing(deps: ActivityDependencies, closed: WorkflowExecutionInfo): Promise<boolean> {

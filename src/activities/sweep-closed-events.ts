@@ -2,6 +2,7 @@ import { activityInfo, heartbeat } from '@temporalio/activity';
 import type { WorkflowExecutionInfo } from '@temporalio/client';
 import { inputWithoutBody } from '../effects/plan-event.js';
 import { type ParsedEventKey, parseEventKey } from '../identity/event-identity.js';
+import { listSettledEvents } from '../ledger/list-settled-events.js';
 import { writeDeadLetter } from '../ledger/write-dead-letter.js';
 import { readStartInput } from '../runtime/read-start-input.js';
 import {
@@ -12,6 +13,7 @@ import {
   workflowNames,
 } from '../workflows/contract.js';
 import type { ActivityDependencies } from './dependencies.js';
+import { reconcileDeliveries } from './reconcile-deliveries.js';
 import { sweepClosedDeliveries } from './sweep-closed-deliveries.js';
 import { sweepClosedRuns } from './sweep-closed-runs.js';
 import { sweepLedger } from './sweep-ledger.js';
@@ -19,30 +21,30 @@ import { sweepLedger } from './sweep-ledger.js';
 /**
  * Makes the activity that finds events whose latest run was terminated, timed out or cancelled: none of our code ran
  * then, nobody may redeliver, and at the end of the retention the input would be gone. It writes the missing dead letter
- * from the input in the history; and the same for deliveries. Writing twice changes nothing, so it may be tried and repeated
- * at will.
+ * from the input in the history; and the same for deliveries, whose workflows it looks for as well. Writing twice changes
+ * nothing, so it may be tried and repeated at will.
  */
 export function createSweepClosedEvents(deps: ActivityDependencies) {
   return async function sweepClosedEvents(): Promise<SweepResult> {
-    const events = await sweepClosedRuns(
-      deps,
-      {
-        workflowType: workflowNames.processEvent,
-        taskQueue: activityInfo().taskQueue,
-        cursor: 'closed_events',
-        keyField: 'eventKey',
-        swept: 'webhook.swept',
-        failed: 'webhook.sweep_failed',
-      },
-      (closed) => writeMissing(deps, closed),
-    );
+    const events = await sweepClosedRuns(deps, {
+      workflowType: workflowNames.processEvent,
+      taskQueue: activityInfo().taskQueue,
+      cursor: 'closed_events',
+      keyField: 'eventKey',
+      swept: 'webhook.swept',
+      failed: 'webhook.sweep_failed',
+      listSettled: (closed) => listSettled(deps, closed),
+      writeMissing: (closed) => writeMissing(deps, closed),
+    });
     const deliveries = await sweepClosedDeliveries(deps);
-    const looked = events.looked + deliveries.looked;
+    const reconciled = await reconcileDeliveries(deps);
+    const parts = [events, deliveries, reconciled];
+    const looked = parts.reduce((sum, part) => sum + part.looked, 0);
     await tidy(deps, () => heartbeat(looked));
     return {
       looked,
-      deadLettered: events.deadLettered + deliveries.deadLettered,
-      failed: events.failed + deliveries.failed,
+      deadLettered: parts.reduce((sum, part) => sum + part.deadLettered, 0),
+      failed: parts.reduce((sum, part) => sum + part.failed, 0),
     };
   };
 }
@@ -55,6 +57,17 @@ async function tidy(deps: ActivityDependencies, progress: () => void): Promise<v
   } catch (error) {
     deps.log.warn({ reason: (error as Error).message }, 'ledger.sweep_failed');
   }
+}
+
+async function listSettled(
+  { ledger }: ActivityDependencies,
+  closed: readonly WorkflowExecutionInfo[],
+): Promise<ReadonlySet<string>> {
+  const runs = closed.flatMap(({ workflowId: eventKey, runId }) => {
+    const identity = parseEventKey(eventKey);
+    return identity ? [{ tenant: identity.tenant, eventKey, runId }] : [];
+  });
+  return new Set(await listSettledEvents(ledger.database.query, ledger.schema, runs));
 }
 
 async function writeMissing(deps: ActivityDependencies, closed: WorkflowExecutionInfo): Promise<boolean> {

@@ -4,6 +4,7 @@ import { judgeHealth } from '../publisher/endpoint-health.js';
 import { orAborted } from '../runtime/or-aborted.js';
 import type { SendEnd } from '../workflows/delivery-contract.js';
 import type { DeliveryDependencies } from './delivery-activities.js';
+import { tellNext } from './tell-next.js';
 
 /** Pauses between the tries to write an end while PostgreSQL is away, ms. What fails then, the workflow sees to. */
 const pausesMs = [100, 400, 1000];
@@ -46,6 +47,7 @@ export async function recordSendEnd(deps: DeliveryDependencies, end: SendEnd): P
     metrics.endpointsDisabled.inc({ code: 'endpoint_gone' });
     log.warn({ tenant: end.tenant, endpoint: end.endpoint, code: 'endpoint_gone' }, 'endpoint.disabled');
   }
+  tellNext(deps, end, ended.next ?? []);
   await judgeHealth(deps, ended, end);
   return ended;
 }

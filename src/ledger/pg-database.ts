@@ -34,6 +34,11 @@ export interface PgDatabaseOptions {
    * timeout of the activities that wait for it. Transactions have the limits of their attempts.
    */
   readonly queryTimeoutMs?: number;
+  /**
+   * How long one statement of the ledger's own outside a transaction waits for a row that another transaction holds, ms.
+   * Default: as long as the statement may take. Behind a pooler with `prepare: false` it does not hold.
+   */
+  readonly lockTimeoutMs?: number;
   readonly applicationName?: string;
   /**
    * Keep the ledger's own statements prepared on each connection, which spares PostgreSQL parsing and planning them each
@@ -56,6 +61,7 @@ const known: readonly (keyof PgDatabaseOptions)[] = [
   'max',
   'connectTimeoutMs',
   'queryTimeoutMs',
+  'lockTimeoutMs',
   'applicationName',
   'prepare',
   'onIdleError',
@@ -93,7 +99,12 @@ export function pgDatabase(options: PgDatabaseOptions): Database<PgTransaction> 
       application_name: options.applicationName ?? 'onefold',
       // The server ends a statement first; where it cannot be reached, the timer in `query` ends the wait. A pooler in
       // transaction mode refuses the parameter.
-      ...(options.prepare === false ? {} : { statement_timeout: queryTimeoutMs - serverFirstMs }),
+      ...(options.prepare === false
+        ? {}
+        : {
+            statement_timeout: queryTimeoutMs - serverFirstMs,
+            ...(options.lockTimeoutMs === undefined ? {} : { lock_timeout: options.lockTimeoutMs }),
+          }),
       // Finds an idle connection that is half-open after a network split, within half a minute instead of two hours. One
       // with bytes on their way is TCP's to give up, after a quarter of an hour: hence the bounds of `query` and of each
       // transaction.

@@ -17,6 +17,11 @@ export interface HealthDependencies {
   readonly metrics?: { readonly endpointsDisabled: { inc(labels: { code: string }): void } };
 }
 
+/** An attempt's endpoint, in the version that it was sent to. */
+export interface AttemptRef extends HealthRef {
+  readonly version: number;
+}
+
 /** Of the whole transaction, ms; what it does not do in this time is done when the endpoint is next judged. */
 const limitMs = 5_000;
 
@@ -28,10 +33,13 @@ const roundLimit = 50;
  * it is disabled or has recovered. State and message are committed together, and each occasion is told once. Where nothing
  * is due, which is nearly always, it asks the database nothing.
  *
+ * An attempt at an earlier version of the endpoint says nothing of it: what an owner has just mended must not be disabled
+ * for what came before. That is judged again once the endpoint's row is held.
+ *
  * Never throws: what went wrong here must not become a failure of an attempt that was made.
  */
-export async function judgeHealth(deps: HealthDependencies, ended: EndedSend, ref: HealthRef): Promise<void> {
-  if (mayBeDue(ended, Date.now())) await judge(deps, ref);
+export async function judgeHealth(deps: HealthDependencies, ended: EndedSend, attempt: AttemptRef): Promise<void> {
+  if (mayBeDue(ended, Date.now())) await judge(deps, attempt, attempt.version);
 }
 
 /** Tells what a process that died between an attempt's end and its judgement has left untold. For a relay, now and then. */
@@ -49,11 +57,12 @@ function mayBeDue({ disabled, recovered, failingSince, notices, noticedAt }: End
   );
 }
 
-async function judge({ ledger, log, metrics }: HealthDependencies, ref: HealthRef): Promise<void> {
+/** @param version Of the endpoint, by which it is judged; undefined where it is not by an attempt. */
+async function judge({ ledger, log, metrics }: HealthDependencies, ref: HealthRef, version?: number): Promise<void> {
   const { tenant, endpoint } = ref;
   const named = { ...(tenant === '' ? {} : { tenant }), endpoint };
   try {
-    const step = await ledger.database.transaction((_tx, sql) => takeStep(sql, ledger.schema, ref), limits());
+    const step = await ledger.database.transaction((_tx, sql) => takeStep(sql, ledger.schema, ref, version), limits());
     if (step?.step === 'notice') {
       log.warn({ ...named, since: step.since, notice: step.notice, code: 'endpoint_failing' }, 'endpoint.failing');
     } else if (step?.step === 'disable') {
@@ -68,8 +77,14 @@ async function judge({ ledger, log, metrics }: HealthDependencies, ref: HealthRe
 }
 
 /** Under the lock of the endpoint's row: what is due is done, and told. */
-async function takeStep(sql: Sql, schema: SchemaName, ref: HealthRef): Promise<HealthStep | undefined> {
+async function takeStep(
+  sql: Sql,
+  schema: SchemaName,
+  ref: HealthRef,
+  version: number | undefined,
+): Promise<HealthStep | undefined> {
   const health = await lockHealth(sql, schema, ref);
+  if (version !== undefined && health?.version !== version) return undefined;
   const step = health && healthStep(health);
   if (!step) return undefined;
   const disabledBecause =

@@ -9,8 +9,9 @@ import { checkPattern } from './type-pattern.js';
 /** What an endpoint is created with. */
 export interface EndpointSettings {
   /**
-   * Where messages go, by POST: https, a public address, no credentials, no fragment, at most 2,048 characters. Addresses
-   * of ONEFOLD_EGRESS_ALLOW are taken although private, and over http too. It is judged now and at every attempt.
+   * Where messages go, by POST: https, a public address, no credentials, no fragment, at most 2,048 characters as it is
+   * sent. Of an endpoint without a tenant, what ONEFOLD_EGRESS_ALLOW lists is taken although private, and over http too. It is
+   * judged now and at every attempt.
    */
   readonly url: string;
   /** Types it is sent, 1 to 100: exact (`order.paid`), all below a word (`order.*`), or `*`, which leaves out `endpoint.*`. */
@@ -96,6 +97,9 @@ export function checkNewSettings(settings: EndpointSettings): {
   readonly settings: NewSettings;
   readonly secret?: string;
 } {
+  if (typeof settings !== 'object' || settings === null) {
+    throw new OnefoldError('endpoint_invalid', 'expected the settings of an endpoint, such as { url, types }');
+  }
   const { secret, ...rest } = settings;
   const { url, types, ...given } = checkNamed(rest);
   if (url === undefined) throw invalid('url', 'it is missing');

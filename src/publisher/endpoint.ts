@@ -42,10 +42,14 @@ export interface Endpoint {
 /** Requests at once where nobody says: enough for a healthy receiver, and few enough that a hanging one holds few slots. */
 export const defaultEndpointConcurrency = 10;
 
-/** Of one exchange where nobody says, ms: connecting 3 s and headers 10 s at most within it. */
+/** Of one exchange where nobody says, ms; connecting has its own time within it. */
 export const defaultSendTimeoutMs = 15_000;
 export const connectTimeoutMs = 3_000;
-export const headersTimeoutMs = 10_000;
+
+/** From sending to the end of the response's headers, ms: 10 s, or two thirds of a timeout of more than 15 s. */
+export function headersTimeoutOf(timeoutMs: number): number {
+  return Math.min(timeoutMs, Math.max(10_000, (timeoutMs * 2) / 3));
+}
 
 const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;

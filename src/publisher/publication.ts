@@ -13,7 +13,7 @@ export interface PublicationFields<Type extends string = string, Data = unknown>
   readonly type: Type;
   /** What the schema of the type makes of it is sent, and nothing else. */
   readonly data: Data;
-  /** Default: inside an effect that of its event, else none. */
+  /** Default: none. The `publish` and `publishIn` of the declaration take that of the event whose effect they are called in. */
   readonly tenant?: string;
   /**
    * The event identity, which receivers see as `webhook-id`: 1 to 256 visible ASCII characters without a full stop.

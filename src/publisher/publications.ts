@@ -4,8 +4,9 @@ import { OnefoldError } from '../errors.js';
 import { durationMs } from '../runtime/duration.js';
 import { refuseUnknownOptions } from '../runtime/options.js';
 import type { EventSchemas } from '../sources/source.js';
+import type { PublicationOrigin } from './build-publication.js';
 import type { PublicationCatalogue, PublicationOf, Published, TypeBudget } from './publication.js';
-import { type PublishDependencies, publish, publishIn } from './publish.js';
+import { originOf, type PublishDependencies, publish, publishIn } from './publish.js';
 import { checkType } from './type-pattern.js';
 
 /** How long messages of one type are tried, where the endpoint has no schedule of its own. */
@@ -31,17 +32,17 @@ export interface Publications<Events extends EventSchemas = EventSchemas> extend
    * Publishes from inside an effect, in a transaction of its own: for `perform`, which has none. What it wrote stays, also
    * where the effect fails afterwards; its next attempt finds it published. In a `commit` it would take a second connection
    * beside the one that its transaction holds, so {@link publishIn} is meant there. Outside of effects there is
-   * `onefold.publish`.
+   * `onefold.publish`. The tenant is the event's, unless the message names one.
    *
-   * @throws {OnefoldError} `config_invalid` outside of an effect; else as `onefold.publish`.
+   * @throws {OnefoldError} `config_invalid` outside of an effect, and after it ended; else as `onefold.publish`.
    */
   publish(publication: PublicationOf<Events>): Promise<Published>;
   /**
    * Publishes from inside an effect, in its transaction: the message goes out if the effect commits, and never where it does
-   * not. Outside of effects there is `onefold.publishIn`.
+   * not. Outside of effects there is `onefold.publishIn`. The tenant is the event's, unless the message names one.
    *
    * @param tx What `commit` was given.
-   * @throws {OnefoldError} `config_invalid` outside of an effect; else as `onefold.publishIn`.
+   * @throws {OnefoldError} `config_invalid` outside of an effect, and after it ended; else as `onefold.publishIn`.
    */
   publishIn(tx: RegisteredTx, publication: PublicationOf<Events>): Promise<Published>;
 }
@@ -73,20 +74,28 @@ export function publications<const Events extends EventSchemas>(
   }
   for (const [type, schema] of Object.entries(events)) checkEvent(type, schema);
   const budgets = readBudgets(options.retry ?? {}, events);
-  const dependencies = (method: 'publish' | 'publishIn'): PublishDependencies => {
+  const inEffect = (method: 'publish' | 'publishIn'): { deps: PublishDependencies; origin: PublicationOrigin } => {
     const scope = currentEffect();
-    if (scope) return { ledger: scope.ledger, publications: catalogue };
+    if (scope) {
+      const { ledger, metrics, tenant } = scope;
+      return { deps: { ledger, publications: catalogue, metrics }, origin: originOf(tenant) };
+    }
     throw new OnefoldError(
       'config_invalid',
-      `publications.${method}: this works inside the commit or perform of an effect; elsewhere call onefold.${method}`,
+      `publications.${method}: this works inside the commit or perform of an effect, until that has ended; elsewhere call onefold.${method}`,
     );
   };
   const catalogue: Publications<Events> = Object.freeze({
     events,
     budgets,
-    publish: async (publication: PublicationOf<Events>) => publish(dependencies('publish'), publication),
-    publishIn: async (tx: RegisteredTx, publication: PublicationOf<Events>) =>
-      publishIn(dependencies('publishIn'), tx, publication),
+    publish: async (publication: PublicationOf<Events>) => {
+      const { deps, origin } = inEffect('publish');
+      return publish(deps, publication, origin);
+    },
+    publishIn: async (tx: RegisteredTx, publication: PublicationOf<Events>) => {
+      const { deps, origin } = inEffect('publishIn');
+      return publishIn(deps, tx, publication, origin);
+    },
   });
   return catalogue;
 }

@@ -7,6 +7,7 @@ import { type QueuePlace, takeQueued } from '../ledger/publications/take-queued.
 import type { Logger } from '../runtime/logger.js';
 import { createRegisteredAttributes } from '../runtime/registered-attributes.js';
 import { announceHealth } from './endpoint-health.js';
+import { createOutboxAge } from './measure-outbox-age.js';
 import { createRelayWaits } from './relay-waits.js';
 import { relayQueues, relayWindow } from './relay-window.js';
 import { leaseMs, type OnRelayStep, type RelayMetrics, startTaken } from './start-taken.js';
@@ -78,7 +79,8 @@ export function createRelay(deps: RelayDependencies): Relay {
   let takenInPass = 0;
   let behind = behindMs;
   const tell = (stop: AbortSignal): Promise<void> => tellChanges(deps, stop);
-  const extras = [tell, () => announceHealth(deps), ...(deps.extras ?? [])].map((extra) => {
+  const measureAge = createOutboxAge(ledger, deps.metrics?.outboxAge);
+  const extras = [tell, () => announceHealth(deps), measureAge, ...(deps.extras ?? [])].map((extra) => {
     let begunAt = Number.NEGATIVE_INFINITY;
     let running: Promise<void> | undefined;
     return {
@@ -162,6 +164,8 @@ export function createRelay(deps: RelayDependencies): Relay {
       } finally {
         stopping.abort();
         await Promise.all(extras.map(({ ended }) => ended()));
+        // It is no news of a relay any more.
+        deps.metrics?.outboxAge?.remove();
         const stopListening = await listening;
         await stopListening?.();
       }

@@ -1,5 +1,6 @@
 import { type Client, isGrpcServiceError, WorkflowExecutionAlreadyStartedError } from '@temporalio/client';
 import { NamespaceNotFoundError } from '@temporalio/common';
+import { OnefoldError } from '../errors.js';
 import type { TakenDelivery } from '../ledger/publications/take-queued.js';
 import { type DeliverPublication, deliveryStartOptions } from '../runtime/delivery-start-options.js';
 import { deliverPublicationName } from '../workflows/delivery-contract.js';
@@ -68,10 +69,13 @@ const invalidArgument = 3;
 
 /**
  * Whether a start failed for its own sake, so that others may succeed: Temporal refused what it was made of, or it could
- * not even be made.
+ * not even be made, since its identity is none. Everything else says nothing about the start: Temporal is away, or something
+ * on the way to it is, such as a codec server, and whoever takes the failure for the start's own runs through the whole
+ * queue with it.
  */
 export function isRefusedStart(error: unknown): boolean {
   if (error instanceof NamespaceNotFoundError) return false;
+  if (error instanceof OnefoldError) return error.code === 'identity_invalid';
   const cause = isGrpcServiceError(error) ? error : (error as { cause?: unknown } | undefined)?.cause;
-  return isGrpcServiceError(cause) ? cause.code === invalidArgument : true;
+  return isGrpcServiceError(cause) && cause.code === invalidArgument;
 }

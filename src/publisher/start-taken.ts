@@ -6,6 +6,7 @@ import type { TakenDelivery } from '../ledger/publications/take-queued.js';
 import type { Logger } from '../runtime/logger.js';
 import type { RegisteredAttributes } from '../runtime/registered-attributes.js';
 import { sha256 } from '../runtime/sha256.js';
+import type { OutboxAgeGauge } from './measure-outbox-age.js';
 import type { RelayWaits } from './relay-waits.js';
 import { isRefusedStart, startDelivery, startWithinMs } from './start-delivery.js';
 
@@ -15,6 +16,8 @@ export interface RelayMetrics {
   readonly relayStarts: { inc(labels: { outcome: 'started' | 'already_started' | 'failed' }): void };
   /** From publishing to the relay, in seconds. */
   readonly relayDelaySeconds: { observe(seconds: number): void };
+  /** Age of the oldest delivery that waits for a relay. */
+  readonly outboxAge?: OutboxAgeGauge;
   /** Endpoints disabled for failing, by code. */
   readonly endpointsDisabled: { inc(labels: { code: string }): void };
 }

@@ -32,6 +32,8 @@ export interface WorkerDependencies {
 
 /** What deliveries need beside the rest. */
 export interface WorkerPublishing {
+  /** Connections of its own, so that deliveries that wait for each other take none from the events. */
+  readonly ledger?: Ledger<RegisteredTx>;
   readonly sealer: Sealer;
   readonly egressRules: EgressRules;
   /** Told of each step of an attempt; for tests. */
@@ -52,7 +54,7 @@ export interface WorkerOptions {
   readonly shutdownGraceMs?: number;
   /**
    * Requests to endpoints at once, 1 to 1000; where the application publishes. They hold no PostgreSQL connection while
-   * they wait for an answer. Default 50.
+   * they wait for an answer. Default 200, so that many endpoints may hang at once before others notice.
    */
   readonly sends?: number;
   /** Run a relay beside, where the application publishes. Default true; false where `onefold relay` runs elsewhere. */
@@ -100,21 +102,23 @@ export const defaultGraceMs = 10_000;
 const longestGraceMs = 3_600_000;
 
 /** Requests to endpoints at once where nobody says. */
-export const defaultSends = 50;
+export const defaultSends = 200;
 
 /** For what a worker asks PostgreSQL outside of attempts: at its start, and when it sweeps. */
 const spareConnections = 2;
 
-/** Sends and relays run short statements only, so a few connections serve many of them. */
-const publishingConnections = 8;
+/** Of the worker's deliveries and its relay: they run short statements only, so a few serve many. */
+export const publishingConnections = 10;
+
+/** A statement of theirs that waits longer for a row has met somebody who holds it by hand, ms; it is tried again. */
+export const publishingLockMs = 2_000;
 
 /**
- * PostgreSQL connections that a worker needs at most: one for each attempt, first or later, two to spare, and eight more
- * where the application publishes.
+ * PostgreSQL connections that a worker's events need at most: one for each attempt, first or later, and two to spare. Where
+ * the application publishes, {@link publishingConnections} more of their own.
  */
-export function connectionsOf(options: Pick<WorkerOptions, 'concurrency'> = {}, publishes = false): number {
-  const attempts = 2 * (options.concurrency ?? defaultConcurrency);
-  return attempts + spareConnections + (publishes ? publishingConnections : 0);
+export function connectionsOf(options: Pick<WorkerOptions, 'concurrency'> = {}): number {
+  return 2 * (options.concurrency ?? defaultConcurrency) + spareConnections;
 }
 
 /**

@@ -8,7 +8,8 @@ import {
 } from '@temporalio/worker';
 import { createDeliveryActivities } from '../activities/delivery-activities.js';
 import { createActivities } from '../activities/index.js';
-import { createEgressClient } from '../publisher/egress/egress-client.js';
+import type { OnefoldError } from '../errors.js';
+import { createTenantEgress } from '../publisher/egress/tenant-egress.js';
 import { createRelay, type Relay } from '../publisher/relay.js';
 import type { Logger } from '../runtime/logger.js';
 import { connectWorker, readSearchAttributes } from '../runtime/temporal.js';
@@ -117,8 +118,10 @@ async function openPublishing(
   shared: Awaited<ReturnType<typeof sharedOptions>>,
   graceOver: AbortSignal,
 ): Promise<OpenedPublishing> {
-  const { log, ledger, metrics, client, namespace, taskQueue } = deps;
-  const egress = createEgressClient(publishing.egressRules);
+  const { log, metrics, client, namespace, taskQueue } = deps;
+  const ledger = publishing.ledger ?? deps.ledger;
+  tellMissingKeys(deps, publishing);
+  const egress = createTenantEgress(publishing.egressRules);
   const worker = await Worker.create({
     ...shared,
     taskQueue: deliveryTaskQueue(taskQueue),
@@ -137,6 +140,16 @@ async function openPublishing(
   const relay =
     options.relay === false ? undefined : createRelay({ ledger, client, namespace, taskQueue, log, metrics });
   return { worker, relay, egress };
+}
+
+/** The rest of the worker works without them, and another one may have them; but here nothing will be sent. */
+function tellMissingKeys({ log }: WorkerDependencies, { sealer }: WorkerPublishing): void {
+  try {
+    void sealer.currentKey;
+  } catch (error) {
+    const { code, message } = error as OnefoldError;
+    log.error({ code, reason: message }, 'worker.cannot_send');
+  }
 }
 
 interface OpenedPublishing {

@@ -5,6 +5,7 @@ import type { SendAnswer, SendFailure } from './delivery-contract.js';
 import { deliveryWaitMs, maximumAttempts, nextSend } from './delivery-pauses.js';
 import { type DeliveryRun, deliveryRef, givesUpAt } from './delivery-run.js';
 import { keepReason } from './keep-reason.js';
+import { logLine } from './log-line.js';
 import { inWords } from './pauses.js';
 import { readSendFailure } from './read-send-failure.js';
 import { showDelivery } from './show-delivery.js';
@@ -26,8 +27,8 @@ const awayMs = 1_000;
  */
 const patience = 20;
 
-/** A free slot may come any moment, so nobody who waits for one sleeps longer, ms. */
-const longestSlotWaitMs = 30_000;
+/** Whoever waits for a slot is told when one is free; this is for what is not told, such as the slot of a dead worker, ms. */
+const longestSlotWaitMs = 60_000;
 
 const kinds: ReadonlySet<unknown> = new Set<SendAnswer['kind']>([
   'delivered',
@@ -82,6 +83,7 @@ async function send(run: DeliveryRun): Promise<SendAnswer> {
   const attempt = run.attempts + 1;
   run.waitingFor = undefined;
   run.nextTryAt = undefined;
+  run.retryWished = false;
   const summary = cutText(`attempt ${attempt} of ${maximumAttempts(policy)} · ${input.type} → ${input.endpoint}`, 200);
   const answer = await sends.sendPublication.executeWithOptions(
     { summary, startToCloseTimeout: sendTimeoutMs(policy) },
@@ -153,7 +155,11 @@ function noteWait(run: DeliveryRun, waitingFor: 'held' | 'limited', code: string
   run.waitingFor = waitingFor;
   run.failed = undefined;
   if (waitingFor !== 'limited') run.ticket = undefined;
-  if (!sameStretch) keepReason(run.reasons, run.attempts, { code, message });
+  if (sameStretch) return;
+  keepReason(run.reasons, run.attempts, { code, message });
+  const { deliveryKey, input } = run;
+  const { publication, endpoint, eventId } = input;
+  logLine('info', `delivery.${waitingFor}`, { deliveryKey, publication, endpoint, eventId, code });
 }
 
 /** After a failed attempt: the end, or the moment of the next one. */
@@ -164,6 +170,7 @@ function afterFailure(run: DeliveryRun, failure: SendFailure): DeliveryEnd | und
   const status = failure.response?.status;
   const sameCause = run.reasons.at(-1)?.code === failure.code;
   if (failure.counted) run.attempts += 1;
+  run.unsent = failure.counted ? 0 : run.unsent + 1;
   run.waits = failure.counted ? 0 : sameCause ? run.waits + 1 : 1;
   if (failure.counted || !sameCause)
     keepReason(run.reasons, run.attempts, failure, status === undefined ? {} : { status });
@@ -171,7 +178,7 @@ function afterFailure(run: DeliveryRun, failure: SendFailure): DeliveryEnd | und
   run.waitingFor = 'pausing';
   if (failure.permanent) return failed(failure.code, failure.message);
   if (!failure.counted) {
-    if (now >= end && (run.attempts > 0 || run.waits > patience)) return spent(run);
+    if (now >= end && (run.attempts > 0 || run.unsent > patience)) return spent(run);
     run.failed = undefined;
     run.nextTryAt = now + deliveryWaitMs(run.waits, Math.random(), awayMs);
     return undefined;
@@ -213,6 +220,8 @@ function failed(code: string, message: string): DeliveryEnd {
  */
 async function waitForNext(run: DeliveryRun): Promise<'over' | 'rolling_over' | DeliveryEnd> {
   for (;;) {
+    // Before all else, so that no new schedule puts off what a person wished for.
+    if (run.retryWished) return 'over';
     if (run.changes > run.seenChanges) {
       // Whoever waits for the endpoint asks it; a backoff stays one, by the new schedule.
       if (run.waitingFor !== 'pausing') return 'over';
@@ -223,22 +232,20 @@ async function waitForNext(run: DeliveryRun): Promise<'over' | 'rolling_over' | 
     if (remainingMs <= 0) return 'over';
     if (workflowInfo().continueAsNewSuggested) run.rollingOver = true;
     if (run.rollingOver) return 'rolling_over';
-    const { nudges, changes } = run;
-    await condition(() => run.nudges > nudges || run.changes > changes, remainingMs, { summary: waitSummary(run) });
+    const { changes } = run;
+    await condition(() => run.retryWished || run.changes > changes, remainingMs, { summary: waitSummary(run) });
   }
 }
 
 async function lookAgain(run: DeliveryRun): Promise<DeliveryEnd | undefined> {
   run.seenChanges = run.changes;
-  const nudged = run.nudges;
   const { state, policy } = await deliveryRecords.lookAtEndpoint.executeWithOptions(
     { summary: 'the endpoint was changed' },
     [deliveryRef(run.input)],
   );
   if (state === 'removed') return failed('endpoint_removed', 'the endpoint was removed');
   if (policy) run.policy = policy;
-  // Someone wished for the next try meanwhile, which no schedule postpones.
-  return run.nudges > nudged ? undefined : schedule(run);
+  return schedule(run);
 }
 
 function waitSummary(run: DeliveryRun): string {

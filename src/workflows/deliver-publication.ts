@@ -35,14 +35,16 @@ import { showDelivery } from './show-delivery.js';
  */
 export async function deliverPublication(given: DeliverPublicationInput): Promise<DeliverPublicationResult> {
   const malformed = !isDeliverPublicationInput(given) || !belongsHere(given);
-  const input = malformed ? stranger() : given;
+  const run = createDeliveryRun(malformed ? stranger() : given);
   try {
-    return await deliver(createDeliveryRun(input), malformed);
+    return await deliver(run, malformed);
   } catch (error) {
     if (error instanceof TemporalFailure || error instanceof ContinueAsNew) throw error;
-    // Not even the ending could cope with what this run carries, so its end is written without that.
-    const { carried: _carried, ...rest } = input;
-    return CancellationScope.nonCancellable(() => fail(createDeliveryRun(rest), 'internal_error', describe(error)));
+    // Not even the ending could cope with what this run carries, so its end is written without that. It is the same run
+    // still: a wish to abandon may be waiting for its answer.
+    run.reasons = [];
+    run.abandonAnswer ??= { abandoned: false, because: 'the delivery has just ended' };
+    return CancellationScope.nonCancellable(() => fail(run, 'internal_error', describe(error)));
   }
 }
 

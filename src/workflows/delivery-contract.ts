@@ -161,6 +161,8 @@ export interface SendEnd extends DeliveryRef {
   readonly code: string | null;
   readonly status: number | null;
   readonly durationMs: number;
+  /** Where no status came: whether a byte of the request may have been sent. */
+  readonly mayHaveArrived?: boolean;
   readonly response?: { readonly bytes: number; readonly digest: string; readonly text: string };
 }
 
@@ -195,6 +197,8 @@ export interface CarriedDelivery {
   readonly policy: DeliveryPolicy;
   readonly attempts: number;
   readonly waits: number;
+  readonly unsent?: number;
+  readonly retryWished?: boolean;
   readonly reasons: readonly SendReason[];
   readonly failed?: FailedSend;
   readonly nextTryAt?: number;
@@ -278,8 +282,19 @@ export function isDeliverPublicationInput(value: unknown): value is DeliverPubli
     !Number.isNaN(Date.parse(input.publishedAt)) &&
     Array.isArray(input.searchAttributes) &&
     isPolicy(input.policy) &&
-    (input.carried === undefined || isPolicy((input.carried as Partial<CarriedDelivery> | null)?.policy))
+    (input.replay === undefined || isReplay(input.replay)) &&
+    (input.carried === undefined || isCarried(input.carried))
   );
+}
+
+function isReplay(value: unknown): value is DeliveryReplay {
+  const { id, by, reason, at } = (value ?? {}) as Partial<Record<keyof DeliveryReplay, unknown>>;
+  return [id, by, reason, at].every(isText) && !Number.isNaN(Date.parse(at as string));
+}
+
+function isCarried(value: unknown): value is CarriedDelivery {
+  const { policy, attempts, waits, reasons } = (value ?? {}) as Partial<Record<keyof CarriedDelivery, unknown>>;
+  return isPolicy(policy) && typeof attempts === 'number' && typeof waits === 'number' && Array.isArray(reasons);
 }
 
 function isText(value: unknown): value is string {

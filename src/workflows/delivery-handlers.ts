@@ -24,9 +24,8 @@ export function installDeliveryHandlers(run: DeliveryRun): void {
   setHandler(
     retryNow,
     () => {
-      run.nudges += 1;
-      // Also where the delivery is just about to continue as new: its next run then finds the wait over.
-      if (run.nextTryAt !== undefined) run.nextTryAt = Date.now();
+      // Also where an attempt is under way, which may have begun before what was mended: it holds for the pause after it.
+      run.retryWished = true;
     },
     { description: 'End the pause between attempts, or a hold, now.' },
   );

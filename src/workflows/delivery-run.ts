@@ -30,8 +30,11 @@ export interface DeliveryRun {
   nextTryAt: number | undefined;
   waitingFor: DeliveryWait | undefined;
   ticket: PaceTicket | undefined;
-  /** Counts `retryNow`, and `endpointChanged`; a wait ends when a count moves. */
-  nudges: number;
+  /** Tries since the last counted attempt that never came to send anything, whatever kept them from it. */
+  unsent: number;
+  /** A person wished for the next try at once, and none has begun since. */
+  retryWished: boolean;
+  /** Counts `endpointChanged`. */
   changes: number;
   /** The changes that the latest attempt or look has seen. */
   seenChanges: number;
@@ -65,7 +68,8 @@ export function createDeliveryRun(input: DeliverPublicationInput): DeliveryRun {
     nextTryAt: carried?.nextTryAt,
     waitingFor: carried?.waitingFor,
     ticket: carried?.ticket,
-    nudges: 0,
+    unsent: carried?.unsent ?? 0,
+    retryWished: carried?.retryWished === true,
     changes: 0,
     seenChanges: 0,
     ending: false,
@@ -80,12 +84,14 @@ export function createDeliveryRun(input: DeliverPublicationInput): DeliveryRun {
 
 /** The state for the next run. */
 export function carriedDelivery(run: DeliveryRun): CarriedDelivery {
-  const { policy, attempts, waits, reasons, failed, nextTryAt, waitingFor, ticket } = run;
+  const { policy, attempts, waits, unsent, reasons, failed, nextTryAt, waitingFor, ticket, retryWished } = run;
   return {
     policy,
     attempts,
     waits,
+    unsent,
     reasons,
+    ...(retryWished ? { retryWished } : {}),
     ...(failed ? { failed } : {}),
     ...(nextTryAt === undefined ? {} : { nextTryAt }),
     ...(waitingFor ? { waitingFor } : {}),

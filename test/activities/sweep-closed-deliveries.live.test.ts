@@ -6,6 +6,7 @@ import type { ActivityDependencies } from '../../src/activities/dependencies.js'
 import { sweepClosedDeliveries } from '../../src/activities/sweep-closed-deliveries.js';
 import { operationsContext } from '../../src/operations/context.js';
 import { showDelivery } from '../../src/operations/deliveries/show-delivery.js';
+import type { SweepResult } from '../../src/workflows/contract.js';
 import { deliverPublicationName, deliveryTaskQueue } from '../../src/workflows/delivery-contract.js';
 import { until } from '../hazards/support/until.js';
 import { createDeliveryStage, type DeliveryStage } from '../publisher/support/delivery-stage.js';
@@ -24,12 +25,13 @@ afterAll(async () => {
 
 const context = () => stage.onefold[operationsContext];
 
-async function sweep() {
+async function sweep(client = context().client): Promise<SweepResult> {
   await stage.sql('DELETE FROM onefold.sweeps');
-  const { ledger, metrics, client } = context();
+  const { ledger, metrics } = context();
   const deps: Partial<ActivityDependencies> = { ledger, metrics, client, log: pino({ level: 'silent' }) };
   const { taskQueue } = stage;
-  return new MockActivityEnvironment({ taskQueue }).run(() => sweepClosedDeliveries(deps as ActivityDependencies));
+  const run = () => sweepClosedDeliveries(deps as ActivityDependencies);
+  return new MockActivityEnvironment({ taskQueue }).run(run) as Promise<SweepResult>;
 }
 
 /** A delivery in the pause after its first attempt. */
@@ -82,6 +84,30 @@ test('a run that was terminated after it was delivered changes nothing', async (
   await listed(endpoint, publication, 'Terminated');
   expect(await sweep()).toMatchObject({ deadLettered: 0, failed: 0 });
   expect(await lettersOf(publication)).toEqual([]);
+});
+
+test('Temporal is not asked about runs whose end the ledger has', async () => {
+  const { endpoint, publication } = await pausing();
+  const handle = stage.handle(endpoint, publication);
+  await handle.terminate('an operator');
+  await listed(endpoint, publication, 'Terminated');
+  await sweep();
+  const asked: string[] = [];
+  const { client } = context();
+  const counting = Object.create(client, {
+    workflow: {
+      value: Object.create(client.workflow, {
+        getHandle: {
+          value: (id: string) => {
+            asked.push(id);
+            return client.workflow.getHandle(id);
+          },
+        },
+      }),
+    },
+  }) as typeof client;
+  expect((await sweep(counting)).looked).toBeGreaterThan(0);
+  expect(asked).not.toContain(handle.workflowId);
 });
 
 test.each<[string, () => unknown]>([

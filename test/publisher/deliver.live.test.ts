@@ -1,6 +1,7 @@
 import { Webhook } from 'standardwebhooks';
 import { Webhook as SvixWebhook } from 'svix';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import { egressRules } from '../../src/runtime/egress-rules.js';
 import { until } from '../hazards/support/until.js';
 import { createDeliveryStage, type DeliveryStage } from './support/delivery-stage.js';
 import { type ScriptedReceiver, startScriptedReceiver } from './support/scripted-receiver.js';
@@ -77,6 +78,21 @@ test('a redirect is a rejection that names where it would have led, and nobody g
   expect(letter?.message).toContain('HTTP 302');
   expect(letter?.message).toContain(target.url);
   await target.close();
+});
+
+test('what the operator allows, a tenant is not sent to', async () => {
+  const strict = await createDeliveryStage({ worker: false });
+  try {
+    const own = await strict.endpoint(receiver.url);
+    const theirs = await strict.endpoint(receiver.url, { tenant: 'acme' });
+    await strict.worker({}, { egressRules: egressRules(['127.0.0.1'], 'test') });
+    const [forOwn, forTheirs] = [await strict.publish(), await strict.publish(undefined, 'acme')];
+    expect(await strict.end(own.id, forOwn.publication)).toMatchObject({ outcome: 'delivered' });
+    expect(await strict.end(theirs.id, forTheirs.publication, 'acme')).toEqual({ failed: 'destination_refused' });
+    expect(receiver.requests).toHaveLength(1);
+  } finally {
+    await strict.close();
+  }
 });
 
 test('410 rejects it and disables the endpoint; what is published then is held, and goes when it is enabled', async () => {

@@ -31,8 +31,9 @@ async function attempt(
   tenant = '',
 ): Promise<EndedSend> {
   const ref = await stage.delivery(endpoint, { tenant });
-  const ended = await stage.end(ref, await stage.begun(ref), how);
-  await judgeHealth({ ledger: stage.ledger, log, metrics }, ended, ref);
+  const begun = await stage.begun(ref);
+  const ended = await stage.end(ref, begun, how);
+  await judgeHealth({ ledger: stage.ledger, log, metrics }, ended, { ...ref, version: begun.version });
   return ended;
 }
 
@@ -110,8 +111,32 @@ test('what an attempt at an earlier version learnt says nothing of the present o
   expect((await row(endpoint)).failing_since).toBeNull();
 });
 
+test.each([
+  ['days of failing', failure, '6 days'],
+  ['a 410', { ended: 'gone', status: 410, code: 'endpoint_gone' }, '0 days'],
+] as const)(
+  '%s, judged when the owner has changed the endpoint meanwhile, neither disables nor tells',
+  async (...args) => {
+    const [, how, ago] = args;
+    const endpoint = await stage.endpoint();
+    await attempt(endpoint, failure);
+    await stage.sql('UPDATE onefold.endpoints SET notices = 2 WHERE id = $1', [endpoint]);
+    await earlier(endpoint, ago);
+    const ref = await stage.delivery(endpoint);
+    const begun = await stage.begun(ref);
+    const ended = await stage.end(ref, begun, how);
+    await stage.sql('UPDATE onefold.endpoints SET version = version + 1 WHERE id = $1', [endpoint]);
+    const before = await row(endpoint);
+    await judgeHealth({ ledger: stage.ledger, log, metrics }, ended, { ...ref, version: begun.version });
+    expect(await row(endpoint)).toEqual(before);
+    expect(await told(endpoint)).toEqual([]);
+    expect(lines).toEqual([]);
+  },
+);
+
 test('notices go out after one and three days, and after five it is disabled, each told once', async () => {
-  const endpoint = await stage.endpoint({ types: ['*', 'endpoint.*'] });
+  // While it fails it gets a fifth of its slots.
+  const endpoint = await stage.endpoint({ types: ['*', 'endpoint.*'], concurrency: 20 });
   const watcher = await stage.endpoint({ types: ['endpoint.*'] });
   const everything = await stage.endpoint({ types: ['*'] });
   await attempt(endpoint, failure);
@@ -240,6 +265,6 @@ test('that health cannot be judged fails no attempt', async () => {
     ...stage.ledger,
     database: { ...stage.ledger.database, transaction: () => Promise.reject(new Error('PostgreSQL is away')) },
   };
-  await judgeHealth({ ledger: broken, log }, { ...quiet, disabled: true }, ref);
+  await judgeHealth({ ledger: broken, log }, { ...quiet, disabled: true }, { ...ref, version: 1 });
   expect(lines).toMatchObject([{ msg: 'endpoint.health_unjudged', endpoint, reason: 'PostgreSQL is away' }]);
 });

@@ -8,6 +8,7 @@ const since = new Date('2026-02-01T00:00:00Z');
 const healthy: EndpointHealth = {
   state: 'enabled',
   stateCode: null,
+  version: 1,
   stateAt: since,
   description: '',
   failingSince: undefined,

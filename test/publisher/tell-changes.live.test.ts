@@ -80,23 +80,73 @@ test('a delivery whose workflow is gone, or not there yet, keeps no other from b
   expect(await toldVersion(endpoint)).toBe(2);
 });
 
-test('what a relay did not tell to the end is told again', async () => {
-  const endpoint = await stage.endpoint();
-  const refs = await Promise.all(Array.from({ length: 6 }, () => underWay(endpoint)));
-  await changed(endpoint);
+/** Temporal that goes away after so many signals. */
+function dyingAfter(signalled: number): Client {
   let told = 0;
-  const dying = {
+  return {
     withDeadline: async (_deadline: unknown, work: () => Promise<void>) => {
-      if (++told > 3) throw Object.assign(new Error('away'), { code: 14, details: '', metadata: {} });
+      if (++told > signalled) throw Object.assign(new Error('away'), { code: 14, details: '', metadata: {} });
       await work();
     },
     workflow: client.workflow,
   } as unknown as Client;
-  await expect(tell(dying)).rejects.toThrow('away');
+}
+
+/** Rows of deliveries under way without workflows, which come before all others. */
+async function bulk(endpoint: string, count: number): Promise<void> {
+  await stage.sql(
+    `INSERT INTO onefold.publication_deliveries (tenant, publication, endpoint, state)
+     SELECT '', 'bulk:' || lpad(nth::text, 4, '0'), $1, 'started' FROM generate_series(1, $2::int) AS nth`,
+    [endpoint, count],
+  );
+}
+
+test('what a relay did not tell to the end is told by the next one, which goes on there', async () => {
+  const endpoint = await stage.endpoint();
+  await bulk(endpoint, 150);
+  const last = await underWay(endpoint);
+  await changed(endpoint);
+  await expect(tell(dyingAfter(120))).rejects.toThrow('away');
   expect(await toldVersion(endpoint)).toBe(1);
-  await tell();
-  for (const ref of refs) expect(await signals(ref)).toBeGreaterThanOrEqual(1);
+  expect(await signals(last)).toBe(0);
+  let further = 0;
+  const counting = {
+    withDeadline: async (_deadline: unknown, work: () => Promise<void>) => {
+      further += 1;
+      await work();
+    },
+    workflow: client.workflow,
+  } as unknown as Client;
+  await tell(counting);
+  expect(further).toBe(31);
+  expect(await signals(last)).toBe(1);
   expect(await toldVersion(endpoint)).toBe(2);
+});
+
+test('a version that comes about after a failure is told to all, also to those who heard of the one before', async () => {
+  const endpoint = await stage.endpoint();
+  const refs = await Promise.all(Array.from({ length: 6 }, () => underWay(endpoint)));
+  await changed(endpoint);
+  await expect(tell(dyingAfter(4))).rejects.toThrow('away');
+  await changed(endpoint);
+  await tell();
+  expect((await Promise.all(refs.map(signals))).sort()).toEqual([1, 1, 2, 2, 2, 2]);
+  expect(await toldVersion(endpoint)).toBe(3);
+});
+
+test('what another relay is telling is left to it until its lease is over', async () => {
+  const endpoint = await stage.endpoint();
+  const ref = await underWay(endpoint);
+  await changed(endpoint);
+  // A relay that died while it told.
+  await stage.sql(`UPDATE onefold.endpoints SET told_lease = clock_timestamp() + interval '1 minute' WHERE id = $1`, [
+    endpoint,
+  ]);
+  await tell();
+  expect(await signals(ref)).toBe(0);
+  await stage.sql(`UPDATE onefold.endpoints SET told_lease = clock_timestamp() WHERE id = $1`, [endpoint]);
+  await tell();
+  expect(await signals(ref)).toBe(1);
 });
 
 test('a change that comes about while the one before is told is told too', async () => {
@@ -117,17 +167,13 @@ test('a change that comes about while the one before is told is told too', async
   expect(await toldVersion(endpoint)).toBe(3);
 });
 
-test('several relays at once tell all of more than a page', async () => {
+test('of several relays at once one tells all of more than a page, each delivery once', async () => {
   const endpoint = await stage.endpoint();
   const refs = [await underWay(endpoint), await underWay(endpoint)];
-  await stage.sql(
-    `INSERT INTO onefold.publication_deliveries (tenant, publication, endpoint, state)
-     SELECT '', 'bulk:' || lpad(nth::text, 4, '0'), $1, 'started' FROM generate_series(1, 450) AS nth`,
-    [endpoint],
-  );
+  await bulk(endpoint, 450);
   await changed(endpoint);
-  await Promise.all([tell(), tell()]);
-  for (const ref of refs) expect(await signals(ref)).toBeGreaterThanOrEqual(1);
+  await Promise.all([tell(), tell(), tell()]);
+  for (const ref of refs) expect(await signals(ref)).toBe(1);
   expect(await toldVersion(endpoint)).toBe(2);
 });
 

@@ -222,3 +222,32 @@ test('status shows the plan by the clock before it happens', async () => {
   expect(status?.plan).toHaveLength(9);
   expect(status?.lastFailure).toMatchObject({ code: 'http_503' });
 });
+
+test('no new schedule puts off the try that a person wished for, also where both come in one go', async () => {
+  const slow = { ...short, pausesMs: [3_600_000, 3_600_000], maximumElapsedMs: 24 * hourMs };
+  const { tries } = await runStubbedDelivery(
+    environment,
+    slow,
+    async (n, handle) => {
+      if (n > 1) return delivered;
+      await handle.signal('retryNow');
+      await handle.signal('endpointChanged');
+      return { fails: { policy: slow } };
+    },
+    { look: () => ({ state: 'enabled', policy: slow }) },
+  );
+  expect(tries).toHaveLength(2);
+  expect(tries[1]?.at).toBeLessThan(60_000);
+});
+
+test('what never comes to sending ends after its budget, whatever keeps it from that in turn', async () => {
+  const old = { publishedAt: '2020-01-01T00:00:00.000Z' };
+  const { tries, ends } = await runStubbedDelivery(
+    environment,
+    short,
+    (n) => ({ fails: { code: n % 2 ? 'secret_unreadable' : 'config_missing', counted: false } }),
+    { input: old },
+  );
+  expect(ends[0]).toMatchObject({ end: { code: 'budget_spent' }, attempts: 0 });
+  expect(tries.length).toBeLessThan(40);
+});

@@ -14,6 +14,8 @@ export interface EndpointHealth {
   readonly stateCode: string | null;
   readonly stateAt: Date;
   readonly description: string;
+  /** Grows with every change by its owner. */
+  readonly version: number;
   /** First failed attempt since the last success, and not from before its state was last changed. */
   readonly failingSince: Date | undefined;
   /** How long that is, ms. */
@@ -37,7 +39,7 @@ export async function lockHealth(
   { tenant, endpoint }: HealthRef,
 ): Promise<EndpointHealth | undefined> {
   const { rows } = await sql<
-    Pick<EndpointHealth, 'state' | 'stateCode' | 'description' | 'notices' | 'goneUntold'> & {
+    Pick<EndpointHealth, 'state' | 'stateCode' | 'description' | 'version' | 'notices' | 'goneUntold'> & {
       readonly stateAt: Date | string;
       readonly failingSince: Date | string | null;
       readonly failingMs: number | null;
@@ -45,7 +47,8 @@ export async function lockHealth(
       readonly noticedMs: number | null;
     }
   >(
-    `SELECT e.state, e.state_code AS "stateCode", e.state_at AS "stateAt", e.description, e.notices,
+    `SELECT e.state, e.state_code AS "stateCode", e.state_at AS "stateAt", e.description,
+            e.version::float8 AS version, e.notices,
             ${failingSince('e')} AS "failingSince", ${sinceMs(failingSince('e'))} AS "failingMs",
             e.noticed_at AS "noticedAt", ${sinceMs('e.noticed_at')} AS "noticedMs",
             e.state = 'disabled' AND e.state_code = 'endpoint_gone'

@@ -12,7 +12,7 @@ import {
  * Writes the settings of an endpoint whose row the transaction holds, as its next version.
  *
  * @param headers Undefined leaves them as they are.
- * @param afresh Whether what was learnt of its health is forgotten, as where it has another URL.
+ * @param afresh Whether what was learnt of its health is forgotten, as where it has another URL or other headers.
  */
 export async function updateEndpointRow(
   sql: Sql,

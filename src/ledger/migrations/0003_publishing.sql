@@ -37,6 +37,10 @@ CREATE TABLE endpoints (
   version      bigint NOT NULL DEFAULT 1,
   -- The version that the deliveries under way have been told of.
   told_version bigint NOT NULL DEFAULT 1,
+  -- Until when a relay may be telling them of a later one, and how far it came: the last publication told, of that version.
+  told_lease   timestamptz NOT NULL DEFAULT '-infinity',
+  told_after   text NOT NULL DEFAULT '',
+  told_for     bigint NOT NULL DEFAULT 1,
   -- First failed attempt since the last success, and how many notices its owner got of it.
   failing_since timestamptz,
   notices      integer NOT NULL DEFAULT 0,
@@ -64,12 +68,14 @@ CREATE TABLE endpoint_secrets (
   PRIMARY KEY (tenant, endpoint, id)
 );
 
--- One row per request that an endpoint takes at once. A slot whose lease is over is free, whatever became of its holder.
+-- One row per request that an endpoint takes at once. A slot whose lease is over is free, whatever became of its holder, or
+-- of the publication that it was handed over to and that has not come for it.
 CREATE TABLE endpoint_slots (
   tenant      text NOT NULL,
   endpoint    text NOT NULL,
   slot        integer NOT NULL,
   held_by     uuid,
+  reserved_for text,
   lease_until timestamptz NOT NULL DEFAULT '-infinity',
   PRIMARY KEY (tenant, endpoint, slot)
 ) WITH (fillfactor = 50);
@@ -136,6 +142,11 @@ CREATE TABLE publication_deliveries (
   last_status  integer,
   -- Attempts since the last replay that may have arrived: all whose end does not prove the opposite.
   possible_arrivals integer NOT NULL DEFAULT 0,
+  -- The attempt under way, and the end of its lease; another one begins after that, or once this one has ended.
+  sending       uuid,
+  sending_until timestamptz,
+  -- Since when it has been waiting for a slot of its endpoint, until it is handed one.
+  waiting_since timestamptz,
   -- The act that let it be sent again after its end.
   replay       text,
   abandoned_by     text,
@@ -148,6 +159,9 @@ CREATE INDEX publication_deliveries_waiting ON publication_deliveries (tenant, e
   WHERE state = 'started' AND attempts = 0;
 CREATE INDEX publication_deliveries_open ON publication_deliveries (tenant, endpoint, publication) WHERE state = 'started';
 CREATE INDEX publication_deliveries_by_endpoint ON publication_deliveries (tenant, endpoint, queued_at DESC, publication);
+-- Who is handed the next slot.
+CREATE INDEX publication_deliveries_for_slot ON publication_deliveries (tenant, endpoint, waiting_since)
+  WHERE waiting_since IS NOT NULL;
 -- What a recovery of an endpoint replays.
 CREATE INDEX publication_deliveries_dead ON publication_deliveries (tenant, endpoint, ended_at, publication)
   WHERE state = 'dead_lettered';
@@ -186,5 +200,8 @@ CREATE INDEX dead_letters_of_deliveries ON dead_letters (tenant, source, id) WHE
 ALTER TABLE acts DROP CONSTRAINT acts_kind_check;
 ALTER TABLE acts ADD CONSTRAINT acts_kind_check
   CHECK (kind IN ('replay', 'abandon', 'resolve', 'recover', 'republish'));
+
+-- Where a sweep that goes round by keys instead of time goes on; null to begin anew.
+ALTER TABLE sweeps ADD COLUMN place text;
 
 -- Down Migration

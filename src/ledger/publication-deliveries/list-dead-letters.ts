@@ -7,6 +7,8 @@ export interface DeadLetterSelection {
   readonly tenant: string;
   /** Of deliveries or of events. */
   readonly kind: 'delivery' | 'event';
+  /** The workflow ID. */
+  readonly key?: string;
   /** Endpoint of a delivery, source of an event. */
   readonly source?: string;
   /** Publication of a delivery, event id of an event. */
@@ -57,6 +59,7 @@ export async function listDeadLetters(
   const { where, values } = conditions({
     'tenant = ?': selection.tenant,
     'kind = ?': selection.kind,
+    'event_key = ?': selection.key,
     'source = ?': selection.source,
     'event_id = ?': selection.of,
     'code = ?': selection.code,

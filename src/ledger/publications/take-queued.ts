@@ -1,5 +1,6 @@
 import type { Sql } from '../database.js';
 import type { SchemaName } from '../schema-name.js';
+import { windowOf } from './window-of.js';
 
 /** Which queue of an endpoint a relay looked at last; it goes on behind it. */
 export interface QueuePlace {
@@ -98,11 +99,13 @@ export async function takeQueued(sql: Sql, schema: SchemaName, take: TakeQueued)
      ), heads AS (
        SELECT q.nth, picked.*
        FROM queues q
+       LEFT JOIN ${schema}.endpoints o ON o.tenant = q.tenant AND o.id = q.endpoint
+       CROSS JOIN LATERAL (SELECT ${windowOf('o.concurrency', '$6')} AS size) bound
        CROSS JOIN LATERAL (
          SELECT count(*) AS waiting FROM (
            SELECT 1 FROM ${deliveries} d
            WHERE d.tenant = q.tenant AND d.endpoint = q.endpoint AND d.state = 'started' AND d.attempts = 0
-           LIMIT $6
+           LIMIT bound.size
          ) started
        ) ahead
        CROSS JOIN LATERAL (
@@ -110,7 +113,7 @@ export async function takeQueued(sql: Sql, schema: SchemaName, take: TakeQueued)
          WHERE d.tenant = q.tenant AND d.endpoint = q.endpoint AND d.state = 'queued'
            AND d.relay_until <= clock_timestamp()
          ORDER BY d.queued_at
-         LIMIT least($5::bigint, $6::bigint - ahead.waiting)
+         LIMIT least($5::bigint, bound.size - ahead.waiting)
          FOR UPDATE SKIP LOCKED
        ) picked
        LIMIT $3
@@ -146,7 +149,23 @@ export async function takeQueued(sql: Sql, schema: SchemaName, take: TakeQueued)
     ],
   );
   const taken = rows.flatMap((row) => (row.publication === null ? [] : [row]));
-  return { deliveries: taken.map(readRow), queues: rows[0]?.queues ?? 0, next: placeAfter(rows[0], taken, take) };
+  return {
+    deliveries: inTurn(taken.map(readRow)),
+    queues: rows[0]?.queues ?? 0,
+    next: placeAfter(rows[0], taken, take),
+  };
+}
+
+/** The first of each queue before the second of any: whoever starts them in this order makes none wait for another's flood. */
+function inTurn(deliveries: readonly TakenDelivery[]): TakenDelivery[] {
+  const taken = new Map<string, number>();
+  const placed = deliveries.map((delivery) => {
+    const queue = JSON.stringify([delivery.tenant, delivery.endpoint]);
+    const place = taken.get(queue) ?? 0;
+    taken.set(queue, place + 1);
+    return { delivery, place };
+  });
+  return placed.sort((one, other) => one.place - other.place).map(({ delivery }) => delivery);
 }
 
 /** The order of queues is the database's, whatever its collation, so it is not compared here. */

@@ -1,11 +1,12 @@
 import type { Sql } from '../database.js';
+import { windowOf } from '../publications/window-of.js';
 import type { SchemaName } from '../schema-name.js';
 
 /** How far the outbox is looked into. */
 export interface OutboxLook {
   /** Deliveries that wait for longer are overdue, ms. */
   readonly overdueMs: number;
-  /** Started and not yet sent deliveries of an endpoint from which on a relay leaves its queue alone. */
+  /** Started and not yet sent deliveries of an endpoint, at the most, from which on a relay leaves its queue alone. */
   readonly window: number;
   /** Queues at most. */
   readonly queues: number;
@@ -44,13 +45,15 @@ export async function measureOutbox(sql: Sql, schema: SchemaName, look: OutboxLo
        ) next
        WHERE q.nth < $3
      ), looked AS (
-       SELECT ahead.waiting < $2 AS open, ahead.latest, oldest.*
+       SELECT ahead.waiting < bound.size AS open, ahead.latest, oldest.*
        FROM queues q
+       LEFT JOIN ${schema}.endpoints o ON o.tenant = q.tenant AND o.id = q.endpoint
+       CROSS JOIN LATERAL (SELECT ${windowOf('o.concurrency', '$2')} AS size) bound
        CROSS JOIN LATERAL (
          SELECT count(*) AS waiting, max(started_at) AS latest FROM (
            SELECT d.started_at FROM ${deliveries} d
            WHERE d.tenant = q.tenant AND d.endpoint = q.endpoint AND d.state = 'started' AND d.attempts = 0
-           LIMIT $2
+           LIMIT bound.size
          ) started
        ) ahead
        CROSS JOIN LATERAL (

@@ -2,18 +2,20 @@ import { interval } from '../held-claim.js';
 import type { SchemaName } from '../schema-name.js';
 import { budgetColumns } from './delivery-budget.js';
 import { creditMs, spacing } from './pace.js';
+import { usableSlots } from './usable-slots.js';
 
 /**
  * The statement of `beginSend`. Its parts in the order in which they run, each because the next one reads it:
  *
  * 1. `delivery` locks the delivery's row, so that of two attempts at it, or an attempt and its end, one sees the other.
- * 2. `found` says whether it may be sent.
+ * 2. `found` says whether it may be sent. Of an attempt under way the delivery's own row tells, since a locked row is its
+ *    newest version: two that begin at once do not find each other's attempts.
  * 3. `pace` locks the row of a rate limit; `clock` reads the time once it is held, since under READ COMMITTED everything
- *    else shows the moment at which the statement began, and the wait for the lock may have been long. A locked row is
- *    its newest version, whatever the snapshot says.
+ *    else shows the moment at which the statement began, and the wait for the lock may have been long.
  * 4. `turn` finds the delivery's place in the queue, and when it is due.
- * 5. `free` locks a slot, passing over those that others are just taking; `taken` takes it.
- * 6. `paced`, `changed`, `unknown` and `attempt` write down what follows from that.
+ * 5. `free` locks a slot, first one that was handed over to this delivery, passing over those that others are just taking;
+ *    `taken` takes it.
+ * 6. `paced`, `changed`, `waits`, `unknown` and `attempt` write down what follows from that.
  *
  * Locks are taken in the same order everywhere: the delivery, and with it its attempts; the endpoint; its pace; its slots.
  *
@@ -24,7 +26,7 @@ import { creditMs, spacing } from './pace.js';
  */
 export function beginSendStatement(schema: SchemaName): string {
   return `WITH delivery AS MATERIALIZED (
-       SELECT d.state, d.possible_arrivals, d.abandoned_by, d.abandoned_reason, ${lifts(schema)} AS lifts
+       SELECT d.state, d.possible_arrivals, d.sending, d.sending_until, d.waiting_since, d.abandoned_by, d.abandoned_reason, ${lifts(schema)} AS lifts
        FROM ${schema}.publication_deliveries d
        WHERE d.tenant = $1 AND d.endpoint = $2 AND d.publication = $3
        FOR UPDATE OF d
@@ -32,11 +34,13 @@ export function beginSendStatement(schema: SchemaName): string {
        SELECT CASE WHEN d.state = 'delivered' AND NOT d.lifts THEN 'delivered'
                    WHEN d.state = 'abandoned' AND NOT d.lifts THEN 'abandoned'
                    WHEN e.state IS NULL OR e.state = 'removed' THEN 'removed'
+                   WHEN d.sending = $4::uuid THEN 'again'
+                   WHEN d.sending_until > clock_timestamp() THEN 'under_way'
                    WHEN e.at_most_once AND d.possible_arrivals > 0 AND NOT d.lifts THEN 'unknown_before'
                    WHEN e.state <> 'enabled' THEN 'held'
                    ELSE 'free' END AS verdict,
-              d.lifts, d.abandoned_by, d.abandoned_reason, e.state, e.url, e.headers, e.headers_key, e.at_most_once,
-              e.version, e.rate_limit, p.body, p.event_id, p.type, ${budgetColumns('e', 'p')}
+              d.lifts, d.sending_until, d.waiting_since, d.abandoned_by, d.abandoned_reason, e.state, e.url, e.headers, e.headers_key, e.at_most_once,
+              e.version, e.rate_limit, ${usableSlots('e')} AS usable, p.body, p.event_id, p.type, ${budgetColumns('e', 'p')}
        FROM delivery d
        JOIN ${schema}.publications p ON p.tenant = $1 AND p.publication = $3
        LEFT JOIN ${schema}.endpoints e ON e.tenant = $1 AND e.id = $2
@@ -74,17 +78,23 @@ export function beginSendStatement(schema: SchemaName): string {
        JOIN found f ON f.verdict = 'free'
        CROSS JOIN clock c
        LEFT JOIN turn t ON true
-       WHERE s.tenant = $1 AND s.endpoint = $2 AND s.lease_until <= clock_timestamp()
+       -- A larger limit's slots may be left, for requests of its time.
+       WHERE s.tenant = $1 AND s.endpoint = $2 AND s.slot <= f.usable
+         AND (s.lease_until <= clock_timestamp() OR s.reserved_for = $3)
          AND (f.rate_limit IS NULL OR t.due_at <= c.now)
-       ORDER BY s.slot LIMIT 1
+       ORDER BY (s.reserved_for = $3) IS NOT TRUE, s.slot LIMIT 1
        FOR UPDATE OF s SKIP LOCKED
      ), taken AS (
        UPDATE ${schema}.endpoint_slots s
-       SET held_by = $4::uuid,
+       SET held_by = $4::uuid, reserved_for = NULL,
            lease_until = clock_timestamp() + ${interval('(coalesce(f.timeout_ms, $8::float8) + $7::float8)')}
        FROM free CROSS JOIN found f
        WHERE s.tenant = $1 AND s.endpoint = $2 AND s.slot = free.slot
        RETURNING s.lease_until
+     ), lacking AS MATERIALIZED (
+       SELECT coalesce(f.verdict = 'free' AND k.lease_until IS NULL AND (f.rate_limit IS NULL OR t.due_at <= c.now), false)
+                AS slot
+       FROM found f CROSS JOIN clock c LEFT JOIN turn t ON true LEFT JOIN taken k ON true
      ), paced AS (
        UPDATE ${schema}.endpoint_pace p
        SET version = t.version, tail_at = t.tail_at,
@@ -101,9 +111,19 @@ export function beginSendStatement(schema: SchemaName): string {
            attempts = d.attempts + CASE WHEN k.lease_until IS NULL THEN 0 ELSE 1 END,
            possible_arrivals = CASE WHEN f.lifts THEN 0 ELSE d.possible_arrivals END
                              + CASE WHEN k.lease_until IS NULL THEN 0 ELSE 1 END,
+           sending = CASE WHEN k.lease_until IS NULL THEN d.sending ELSE $4::uuid END,
+           sending_until = coalesce(k.lease_until, d.sending_until),
+           waiting_since = CASE WHEN l.slot THEN coalesce(d.waiting_since, clock_timestamp()) END,
            replay = CASE WHEN f.lifts THEN $9 ELSE d.replay END, abandoned_by = NULL, abandoned_reason = NULL
-       FROM found f LEFT JOIN taken k ON true
-       WHERE d.tenant = $1 AND d.endpoint = $2 AND d.publication = $3 AND (k.lease_until IS NOT NULL OR f.lifts)
+       FROM found f CROSS JOIN lacking l LEFT JOIN taken k ON true
+       WHERE d.tenant = $1 AND d.endpoint = $2 AND d.publication = $3
+         AND (k.lease_until IS NOT NULL OR (f.lifts AND f.verdict <> 'under_way'))
+     ), waits AS (
+       UPDATE ${schema}.publication_deliveries d SET waiting_since = CASE WHEN l.slot THEN clock_timestamp() END
+       FROM found f CROSS JOIN lacking l LEFT JOIN taken k ON true
+       WHERE d.tenant = $1 AND d.endpoint = $2 AND d.publication = $3
+         AND k.lease_until IS NULL AND NOT (f.lifts AND f.verdict <> 'under_way')
+         AND l.slot = (d.waiting_since IS NULL)
      ), unknown AS (
        UPDATE ${schema}.publication_attempts a
        SET ended = 'outcome_unknown', ended_at = clock_timestamp(), code = 'outcome_unknown'
@@ -119,18 +139,21 @@ export function beginSendStatement(schema: SchemaName): string {
      SELECT f.verdict, f.abandoned_by, f.abandoned_reason, f.state, f.type, f.event_id, f.url, f.at_most_once,
             f.version::float8 AS version, f.timeout_ms, f.pauses_ms, f.elapsed_ms, f.retried,
             f.type_pauses_ms, f.type_elapsed_ms,
-            k.lease_until IS NOT NULL AS begun, k.lease_until,
-            (extract(epoch FROM k.lease_until - clock_timestamp()) * 1000)::float8 AS left_ms,
-            CASE WHEN k.lease_until IS NOT NULL THEN f.body END AS body,
-            CASE WHEN k.lease_until IS NOT NULL THEN encode(f.headers, 'base64') END AS headers, f.headers_key,
-            CASE WHEN k.lease_until IS NOT NULL THEN ${secrets(schema)} END AS secrets,
+            b.begun, b.lease_until, (extract(epoch FROM b.lease_until - clock_timestamp()) * 1000)::float8 AS left_ms,
+            CASE WHEN b.begun THEN f.body END AS body,
+            CASE WHEN b.begun THEN encode(f.headers, 'base64') END AS headers, f.headers_key,
+            CASE WHEN b.begun THEN ${secrets(schema)} END AS secrets,
             (SELECT count(*) FROM unknown)::float8 AS unknown_before,
             CASE WHEN t.due_at > c.now THEN (extract(epoch FROM t.due_at - c.now) * 1000)::float8 END AS wait_ms,
-            t.place,
+            t.place, l.slot AND f.waiting_since IS NULL AS queued,
             f.verdict = 'free' AND k.lease_until IS NULL
               AND (f.rate_limit IS NOT NULL AND t.due_at IS NULL
                 OR NOT EXISTS (SELECT 1 FROM ${schema}.endpoint_slots s WHERE s.tenant = $1 AND s.endpoint = $2)) AS unready
-     FROM found f CROSS JOIN clock c LEFT JOIN turn t ON true LEFT JOIN taken k ON true`;
+     FROM found f CROSS JOIN clock c CROSS JOIN lacking l LEFT JOIN turn t ON true LEFT JOIN taken k ON true
+     CROSS JOIN LATERAL (
+       SELECT f.verdict = 'again' OR k.lease_until IS NOT NULL AS begun,
+              CASE WHEN f.verdict IN ('again', 'under_way') THEN f.sending_until ELSE k.lease_until END AS lease_until
+     ) b`;
 }
 
 /**

@@ -72,16 +72,30 @@ export type BegunSend =
   | { readonly kind: 'removed' }
   | { readonly kind: 'missing' };
 
-/** When it is worth asking for a slot again, ms; jitter spreads those who were refused together. */
-const slotWaitMs = 500;
+/**
+ * When to ask for a slot again without having been handed one, ms; jitter spreads those who were refused together. It is
+ * for what nobody hands over, such as the slot of a process that died.
+ */
+const slotWaitMs = 2_000;
 
 interface Row extends BudgetRow {
-  readonly verdict: 'delivered' | 'abandoned' | 'removed' | 'unknown_before' | 'held' | 'free' | null;
+  readonly verdict:
+    | 'delivered'
+    | 'abandoned'
+    | 'removed'
+    | 'again'
+    | 'under_way'
+    | 'unknown_before'
+    | 'held'
+    | 'free'
+    | null;
   readonly abandoned_by: string | null;
   readonly abandoned_reason: string | null;
   readonly state: 'enabled' | 'paused' | 'disabled' | null;
   readonly begun: boolean;
   readonly unready: boolean;
+  /** It waits for a slot from now on. */
+  readonly queued: boolean;
   readonly url: string;
   readonly headers: string | null;
   readonly headers_key: string | null;
@@ -104,14 +118,23 @@ interface Row extends BudgetRow {
  * a turn, and writes the attempt down, all in one statement and so all or nothing. Safe to call in parallel, from any
  * number of processes; the database decides, by its own clock.
  *
- * Attempts of the delivery that are found without an end vanished with their process, or are still stuck in one: their
- * outcome is unknown from here on. Their slots stay taken until their leases end.
+ * A delivery has one attempt under way. While that has neither ended nor outlived its lease, another one is refused, as if
+ * by the limit of requests at once. One whose lease is over vanished with its process, or is still stuck in it: its outcome
+ * is unknown from here on. Asking again with the same `attemptId`, where the answer was lost, is answered `begun` again.
+ *
+ * Who is refused for want of a slot stands in a queue from then on: whoever frees one hands it over to the oldest, see
+ * {@link handOverSlots}.
  */
 export async function beginSend(sql: Sql, schema: SchemaName, begin: BeginSend): Promise<BegunSend> {
-  const row = await ask(sql, schema, begin);
-  if (!row?.unready) return readBegun(row);
-  await addMissingLimits(sql, schema, begin);
-  return readBegun(await ask(sql, schema, begin));
+  let row = await ask(sql, schema, begin);
+  if (row?.unready) {
+    await addMissingLimits(sql, schema, begin);
+    row = await ask(sql, schema, begin);
+  } else if (row?.queued) {
+    // A slot that was freed at the same moment was handed to nobody, since this wish was not to be seen yet.
+    row = await ask(sql, schema, { ...begin, ...ticketOf(row) });
+  }
+  return readBegun(row, begin);
 }
 
 async function ask(sql: Sql, schema: SchemaName, begin: BeginSend): Promise<Row | undefined> {
@@ -131,7 +154,7 @@ async function ask(sql: Sql, schema: SchemaName, begin: BeginSend): Promise<Row 
   return rows[0];
 }
 
-function readBegun(row: Row | undefined): BegunSend {
+function readBegun(row: Row | undefined, { ticket }: BeginSend): BegunSend {
   if (!row) return { kind: 'missing' };
   switch (row.verdict) {
     case null:
@@ -141,6 +164,12 @@ function readBegun(row: Row | undefined): BegunSend {
       return { kind: row.verdict };
     case 'abandoned':
       return { kind: 'abandoned', by: row.abandoned_by ?? '', reason: row.abandoned_reason ?? '' };
+    case 'again':
+      return begun(row);
+    case 'under_way': {
+      const waitMs = Math.max(Math.ceil(row.left_ms), 1);
+      return { kind: 'limited', by: 'concurrency', waitMs, ...(ticket ? { ticket } : {}), policy: budgetOf(row) };
+    }
     case 'unknown_before':
       return { kind: 'unknown_before', policy: budgetOf(row) };
     case 'held':
@@ -174,11 +203,15 @@ function begun(row: Row): BegunSend {
 
 function limited(row: Row): BegunSend {
   const policy = budgetOf(row);
-  const ticket = row.place === null ? {} : { ticket: { at: new Date(row.place), version: row.version } };
+  const ticket = ticketOf(row);
   if (row.wait_ms === null) {
     const waitMs = Math.ceil(slotWaitMs * (1 + Math.random() / 2));
     return { kind: 'limited', by: 'concurrency', waitMs, ...ticket, policy };
   }
   const waitMs = Math.min(Math.max(Math.ceil(row.wait_ms), 1), longestTurnMs);
   return { kind: 'limited', by: 'rate', waitMs, ...ticket, policy };
+}
+
+function ticketOf(row: Row): { readonly ticket?: TurnTicket } {
+  return row.place === null ? {} : { ticket: { at: new Date(row.place), version: row.version } };
 }

@@ -50,7 +50,7 @@ export async function endDelivery(sql: Sql, schema: SchemaName, end: EndDelivery
        UPDATE ${schema}.publication_deliveries d
        SET state = $4, ended_at = CASE WHEN d.state = $4 THEN d.ended_at ELSE clock_timestamp() END,
            started_at = coalesce(d.started_at, clock_timestamp()),
-           last_code = $5, abandoned_by = $6, abandoned_reason = $7
+           last_code = $5, abandoned_by = $6, abandoned_reason = $7, waiting_since = NULL
        FROM judged j
        WHERE d.tenant = $1 AND d.endpoint = $2 AND d.publication = $3 AND j.ends
        RETURNING 1

@@ -5,6 +5,8 @@ import type { Sql } from '../database.js';
 import type { SchemaName } from '../schema-name.js';
 import { storableText } from '../storable-text.js';
 import { failingSince } from './failing-since.js';
+import { freedSlot } from './freed-slot.js';
+import { handOverSlots } from './hand-over-slots.js';
 
 /** How an attempt ended. */
 export type EndSend = SendEnd;
@@ -22,6 +24,8 @@ export interface EndedSend {
   readonly noticedAt?: Date;
   /** The endpoint had been failing, and this attempt, or one just before, ended that. */
   readonly recovered: boolean;
+  /** Publications that slots of the endpoint were handed over to; whoever hears this tells them. Absent where none was. */
+  readonly next?: readonly string[];
 }
 
 /**
@@ -40,7 +44,7 @@ const endpointCodes: ReadonlySet<string> = new Set([
   'destination_refused',
 ]);
 
-/** What leaves open whether the endpoint had the message, where no status came. */
+/** What leaves open whether the endpoint had the message, where no status came and nothing else is told. */
 const mayHaveArrivedCodes: ReadonlySet<string> = new Set([
   'connection_reset',
   'response_timeout',
@@ -55,12 +59,14 @@ interface Row {
   readonly notices: number;
   readonly noticed_at: Date | string | null;
   readonly recovered: boolean;
+  readonly next: string | null;
+  readonly more: boolean;
 }
 
 /**
- * Writes down how an attempt ended, and all that follows from it, in one statement: its slot is free again, the delivery is
- * delivered or knows its last failure, the endpoint is failing, recovered, or disabled by its 410. An endpoint that is fine
- * and stays so is not written.
+ * Writes down how an attempt ended, and all that follows from it, in one statement: its slot is free again, or handed over
+ * to the delivery that has waited longest for one; the delivery is delivered or knows its last failure; the endpoint is
+ * failing, recovered, or disabled by its 410. An endpoint that is fine and stays so is not written.
  *
  * Safe to repeat for the same attempt, since the answer of the first call may be lost. An attempt that was given up
  * meanwhile, as of unknown outcome, may still end: that it arrived is true whenever it is heard, and a late failure
@@ -86,11 +92,18 @@ export async function endSend(sql: Sql, schema: SchemaName, end: EndSend): Promi
     publicationKey(end, sha256),
   ];
   let row: Row | undefined;
+  let more = false;
+  const next: string[] = [];
   for (let tries = 1; ; tries++) {
     [row] = (await sql<Row>(statement(schema), values)).rows;
+    // The slot is freed by the first one.
+    if (row?.next) next.push(row.next);
+    more ||= row?.more === true;
     if (!row?.stale) break;
     if (tries === snapshotTries) throw new Error('the delivery was dead-lettered each time that its attempt ended');
   }
+  // An endpoint that has recovered has got slots back, which nobody has held.
+  if (more || row?.recovered) next.push(...(await handOverSlots(sql, schema, end)));
   return {
     delivered: row?.delivered === true,
     disabled: row?.disabled === true,
@@ -98,11 +111,13 @@ export async function endSend(sql: Sql, schema: SchemaName, end: EndSend): Promi
     recovered: row?.recovered === true,
     ...(row?.failing_since ? { failingSince: new Date(row.failing_since) } : {}),
     ...(row?.noticed_at ? { noticedAt: new Date(row.noticed_at) } : {}),
+    ...(next.length > 0 ? { next } : {}),
   };
 }
 
-function provesNothingSent({ ended, code, status }: EndSend): boolean {
-  return (ended === 'retry' || ended === 'rejected') && status === null && !mayHaveArrivedCodes.has(code ?? '');
+function provesNothingSent({ ended, code, status, mayHaveArrived }: EndSend): boolean {
+  if ((ended !== 'retry' && ended !== 'rejected') || status !== null) return false;
+  return !(mayHaveArrived ?? mayHaveArrivedCodes.has(code ?? ''));
 }
 
 /** A delivery is dead-lettered once and again only by another run, so a second snapshot nearly always shows its letter. */
@@ -142,7 +157,10 @@ function statement(schema: SchemaName): string {
        SET state = CASE WHEN $6 = 'delivered' THEN 'delivered' ELSE d.state END,
            ended_at = CASE WHEN $6 = 'delivered' THEN clock_timestamp() ELSE d.ended_at END,
            last_code = $7, last_status = $8::integer,
-           possible_arrivals = d.possible_arrivals - CASE WHEN $13::boolean THEN 1 ELSE 0 END
+           possible_arrivals = d.possible_arrivals - CASE WHEN $13::boolean THEN 1 ELSE 0 END,
+           sending = CASE WHEN d.sending = $4::uuid THEN NULL ELSE d.sending END,
+           sending_until = CASE WHEN d.sending = $4::uuid THEN NULL ELSE d.sending_until END,
+           waiting_since = CASE WHEN $6 = 'delivered' THEN NULL ELSE d.waiting_since END
        FROM before b
        WHERE d.tenant = $1 AND d.endpoint = $2 AND d.publication = $3 AND b.counts
          AND (d.state IN ('queued', 'started') OR (d.state = 'dead_lettered' AND $6 = 'delivered'))
@@ -166,18 +184,15 @@ function statement(schema: SchemaName): string {
          AND CASE WHEN $6 = 'delivered' THEN e.failing_since IS NOT NULL
                   ELSE b.open AND e.state = 'enabled' AND $14::boolean AND ($6 = 'gone' OR e.failing_since IS NULL) END
        RETURNING e.state, e.state_code, e.state_at, e.failing_since, e.notices, e.noticed_at
-     ), freed AS (
-       UPDATE ${schema}.endpoint_slots s SET held_by = NULL, lease_until = '-infinity'
-       FROM (SELECT count(*) FROM endpoint) locked
-       WHERE s.tenant = $1 AND s.endpoint = $2 AND s.held_by = $4::uuid
-     )
+     ), ${freedSlot(schema, 'endpoint')}
      SELECT coalesce((SELECT w.state FROM written w), (SELECT d.state FROM delivery d)) = 'delivered' AS delivered,
             $6 = 'gone' AND coalesce(n.state_code, e.state_code) = 'endpoint_gone'
               AND coalesce(n.state, e.state) = 'disabled' AND e.version = $5::bigint AS disabled,
             CASE WHEN n.state IS NULL THEN ${failingSince('e')} ELSE ${failingSince('n')} END AS failing_since,
             (SELECT s.stale FROM snapshot s) IS TRUE AS stale,
             coalesce(n.notices, e.notices) AS notices, coalesce(n.noticed_at, e.noticed_at) AS noticed_at,
-            $6 = 'delivered' AND (n.state IS NOT NULL OR (e.failing_since IS NULL AND e.notices > 0)) AS recovered
+            $6 = 'delivered' AND (n.state IS NOT NULL OR (e.failing_since IS NULL AND e.notices > 0)) AS recovered,
+            (SELECT f.reserved_for FROM freed f) AS next, (SELECT m.found FROM more m) IS TRUE AS more
      FROM (SELECT 1) one
      LEFT JOIN ${schema}.endpoints e ON e.tenant = $1 AND e.id = $2
      LEFT JOIN endpoint n ON true`;

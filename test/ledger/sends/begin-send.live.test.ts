@@ -128,17 +128,70 @@ test('a reset of a dead-lettered delivery may send, one of a delivered one may n
   expect(await stage.begin(ref, { runId: 'run-3' })).toEqual({ kind: 'delivered' });
 });
 
-test('an attempt without an end is of unknown outcome once the next one begins', async () => {
+test('an attempt without an end is of unknown outcome once its lease is over and the next one begins', async () => {
   const endpoint = await stage.endpoint({ concurrency: 2 });
   const ref = await stage.delivery(endpoint);
-  const first = await stage.begun(ref);
+  await stage.begun(ref);
+  await stage.outlive(ref);
   const second = await stage.begun(ref, { attempt: 2 });
   expect(second.unknownBefore).toBe(1);
   const { delivery, attempts } = await stage.look(ref);
   expect(delivery).toMatchObject({ attempts: 2, possible_arrivals: 2 });
   expect(attempts).toMatchObject([{ ended: 'outcome_unknown', code: 'outcome_unknown' }, { ended: null }]);
-  // Its request may still be under way, so its slot is not given to another one.
-  expect(await held(endpoint)).toEqual([first.attemptId, second.attemptId].sort());
+  expect(await held(endpoint)).toEqual([second.attemptId]);
+});
+
+test('while an attempt is under way no other one begins, and is told when to ask', async () => {
+  const endpoint = await stage.endpoint({ timeoutMs: 2_000 });
+  const ref = await stage.delivery(endpoint);
+  const first = await stage.begun(ref);
+  const ticket = { at: new Date(), version: 1 };
+  const second = await stage.begin(ref, { ticket });
+  expect(second).toMatchObject({ kind: 'limited', by: 'concurrency', ticket });
+  expect((second as { waitMs: number }).waitMs).toBeGreaterThan(2_000);
+  expect((second as { waitMs: number }).waitMs).toBeLessThanOrEqual(3_000);
+  const { delivery, attempts } = await stage.look(ref);
+  expect(delivery).toMatchObject({ attempts: 1, possible_arrivals: 1, waiting_since: null });
+  expect(attempts).toMatchObject([{ id: first.attemptId, ended: null }]);
+  expect(await held(endpoint)).toEqual([first.attemptId]);
+  await stage.end(ref, first, { ended: 'retry' });
+  expect(await stage.begun(ref)).toMatchObject({ unknownBefore: 0 });
+});
+
+test('a replay of what is under way waits for it, and lifts its end after that', async () => {
+  const ref = await stage.delivery(await stage.endpoint());
+  const first = await stage.begun(ref);
+  await stage.sql(`UPDATE onefold.publication_deliveries SET state = 'abandoned' WHERE publication = $1`, [
+    ref.publication,
+  ]);
+  expect(await stage.begin(ref, { replay: 'act-1' })).toMatchObject({ kind: 'limited' });
+  expect((await stage.look(ref)).delivery).toMatchObject({ state: 'abandoned', possible_arrivals: 1, replay: null });
+  await stage.outlive(ref);
+  expect(await stage.begun(ref, { replay: 'act-1' })).toMatchObject({ unknownBefore: 1 });
+  expect(first.attemptId).toBeDefined();
+});
+
+test('a begin whose answer was lost is answered again: the same row, the same slot, what is left of its lease', async () => {
+  const endpoint = await stage.endpoint({ rateLimit: 1 });
+  const ref = await stage.delivery(endpoint);
+  const { attemptId, leftMs, ...first } = await stage.begun(ref);
+  const { leftMs: later, ...again } = (await stage.begin(ref, { attemptId })) as typeof first & { leftMs: number };
+  expect(again).toEqual(first);
+  expect(later).toBeLessThan(leftMs);
+  const { delivery, attempts } = await stage.look(ref);
+  expect(delivery).toMatchObject({ attempts: 1, possible_arrivals: 1 });
+  expect(attempts).toMatchObject([{ id: attemptId, ended: null }]);
+  expect(await held(endpoint)).toEqual([attemptId]);
+});
+
+test('so it is where the message must arrive once at most, and where both are on their way at once', async () => {
+  const endpoint = await stage.endpoint({ atMostOnce: true });
+  const ref = await stage.delivery(endpoint);
+  const attemptId = randomUUID();
+  const both = await Promise.all(Array.from({ length: 6 }, () => stage.begin(ref, { attemptId })));
+  expect(both.map(({ kind }) => kind)).toEqual(Array(6).fill('begun'));
+  expect((await stage.look(ref)).attempts).toHaveLength(1);
+  expect(await held(endpoint)).toEqual([attemptId]);
 });
 
 test('the next statement of the same process finds nothing unknown where the attempt has ended', async () => {

@@ -4,11 +4,19 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { publicationKey } from '../../../src/identity/publication-identity.js';
 import type { Sql } from '../../../src/ledger/database.js';
 import { listUnderWay } from '../../../src/ledger/endpoint-changes/list-under-way.js';
-import { listUntold } from '../../../src/ledger/endpoint-changes/list-untold.js';
+import { noteTold } from '../../../src/ledger/endpoint-changes/note-told.js';
+import { noteToldPlace } from '../../../src/ledger/endpoint-changes/note-told-place.js';
+import { takeUntold } from '../../../src/ledger/endpoint-changes/take-untold.js';
 import { listUnannounced } from '../../../src/ledger/endpoints-health/list-unannounced.js';
+import { listLongStarted } from '../../../src/ledger/publication-deliveries/list-long-started.js';
+import { listSettledDeliveries } from '../../../src/ledger/publication-deliveries/list-settled-deliveries.js';
+import { measureQueued } from '../../../src/ledger/publication-deliveries/measure-queued.js';
+import { requeueUnsent } from '../../../src/ledger/publication-deliveries/requeue-unsent.js';
 import { beginSend } from '../../../src/ledger/sends/begin-send.js';
+import { cancelSend } from '../../../src/ledger/sends/cancel-send.js';
 import { endDelivery } from '../../../src/ledger/sends/end-delivery.js';
 import { endSend } from '../../../src/ledger/sends/end-send.js';
+import { handOverSlots } from '../../../src/ledger/sends/hand-over-slots.js';
 import { lookAtEndpoint } from '../../../src/ledger/sends/look-at-endpoint.js';
 import { sha256 } from '../../../src/runtime/sha256.js';
 import { createSendStage, type SendStage } from './support/send-stage.js';
@@ -90,6 +98,8 @@ test.each<[string, () => Promise<unknown>]>([
         durationMs: 1,
       }),
   ],
+  ['attempt that is taken back', () => cancelSend(spy, stage.ledger.schema, { ...ref, attemptId: attempt.attemptId })],
+  ['handing over of slots', () => handOverSlots(spy, stage.ledger.schema, ref, 'order:8:v1')],
   [
     'end of a delivery',
     () =>
@@ -107,7 +117,19 @@ test.each<[string, () => Promise<unknown>]>([
       }),
   ],
   ['look at the endpoint', () => lookAtEndpoint(spy, stage.ledger.schema, ref)],
-  ['list of untold endpoints', () => listUntold(spy, stage.ledger.schema, 4)],
+  ['taking an untold endpoint', () => takeUntold(spy, stage.ledger.schema, 1)],
+  ['noting how far was told', () => noteToldPlace(spy, stage.ledger.schema, { ...ref, version: 1, after: 'x' }, 1)],
+  ['noting what was told', () => noteTold(spy, stage.ledger.schema, { ...ref, version: 1 })],
+  [
+    'list of deliveries that were started long ago',
+    () => listLongStarted(spy, stage.ledger.schema, { after: ref, olderThanMs: 3_600_000, limit: 200 }),
+  ],
+  [
+    'list of settled deliveries',
+    () => listSettledDeliveries(spy, stage.ledger.schema, [{ ...ref, deliveryKey: 'key', runId: 'run' }]),
+  ],
+  ['measuring what is queued', () => measureQueued(spy, stage.ledger.schema, ref, 200)],
+  ['requeueing of what was not sent', () => requeueUnsent(spy, stage.ledger.schema, ref)],
   ['list of deliveries under way', () => listUnderWay(spy, stage.ledger.schema, ref, { after: '', limit: 200 })],
   ['list of unannounced endpoints', () => listUnannounced(spy, stage.ledger.schema, 50)],
 ])('%s: one statement, which finds its rows by indexes, planned for its values or once for all', async (_name, run) => {

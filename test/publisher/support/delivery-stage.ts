@@ -83,7 +83,7 @@ export async function createDeliveryStage(
     sources: [],
     effects: [],
     publications: outgoing,
-    egress: { allow },
+    egress: { allow, tenants: true },
     database,
     taskQueue,
     temporal: { address, namespace, environment: {} },

@@ -34,6 +34,8 @@ export interface SendStage {
   begin(ref: DeliveryRef, options?: Partial<BeginSend>): Promise<BegunSend>;
   /** Begins an attempt, which must be possible. */
   begun(ref: DeliveryRef, options?: Partial<BeginSend>): Promise<Begun & { readonly attemptId: string }>;
+  /** As if the lease of the attempt under way had just ended. */
+  outlive(ref: DeliveryRef): Promise<void>;
   end(
     ref: DeliveryRef,
     attempt: { readonly attemptId: string; readonly version: number },
@@ -110,6 +112,18 @@ export async function createSendStage(options: { readonly connections?: number }
       const begun = await stage.begin(ref, { ...more, attemptId });
       if (begun.kind !== 'begun') throw new Error(`expected begun, got ${JSON.stringify(begun)}`);
       return { ...begun, attemptId };
+    },
+    async outlive({ tenant, endpoint, publication }) {
+      await sql(
+        `WITH over AS (
+           UPDATE onefold.publication_deliveries SET sending_until = clock_timestamp()
+           WHERE tenant = $1 AND endpoint = $2 AND publication = $3 RETURNING sending
+         ), slot AS (
+           UPDATE onefold.endpoint_slots s SET lease_until = clock_timestamp() FROM over o WHERE s.held_by = o.sending
+         )
+         UPDATE onefold.publication_attempts a SET lease_until = clock_timestamp() FROM over o WHERE a.id = o.sending`,
+        [tenant, endpoint, publication],
+      );
     },
     end: (ref, { attemptId, version }, how) =>
       endSend(ledger.database.query, ledger.schema, {
