@@ -4,6 +4,7 @@ import { Webhook } from 'standardwebhooks';
 import { Pool } from 'undici';
 import { cpuSeconds } from './cpu-seconds.js';
 import { benchSecret } from './onefold.js';
+import type { Labels } from './report.js';
 import type { Servers } from './servers.js';
 import { percentile } from './statistics.js';
 import type { System } from './systems.js';
@@ -26,6 +27,21 @@ export interface Figures {
   readonly cpuPostgres: number;
   readonly cpuTotal: number;
 }
+
+/** What each is called. */
+export const eventLabels: Labels<keyof Figures> = {
+  ackP50: 'acknowledgement p50, 1 at a time, ms',
+  ackP99: 'acknowledgement p99, 1 at a time, ms',
+  ackRate: 'acknowledgements per second, 16 at a time',
+  endToEndP50: 'end to end p50, 1 at a time, ms',
+  endToEndP99: 'end to end p99, 1 at a time, ms',
+  effectRate: 'effects per second, 16 at a time',
+  cpuTotal: 'CPU-seconds per 1,000 events',
+  cpuReceiver: '  receiver',
+  cpuWorker: '  worker',
+  cpuTemporal: '  Temporal',
+  cpuPostgres: '  PostgreSQL',
+};
 
 const concurrency = 16;
 /** Deliveries before the first one that counts: connections, caches, compiled code. */

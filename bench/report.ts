@@ -1,35 +1,26 @@
-import type { Figures } from './measure.js';
 import { type Spread, spreadOf } from './statistics.js';
 import { type SystemName, systemNames } from './systems.js';
 
+/** What each figure is called, in the order of the table. */
+export type Labels<Figure extends string> = Readonly<Record<Figure, string>>;
+
 /** The figures of every repetition, by system. */
-export type Measured = Readonly<Record<SystemName, readonly Figures[]>>;
+export type Measured<Figure extends string> = Readonly<Record<SystemName, readonly Readonly<Record<Figure, number>>[]>>;
 
 /** One row of the comparison. */
-export interface Comparison {
-  readonly figure: keyof Figures;
+export interface Comparison<Figure extends string> {
+  readonly figure: Figure;
   readonly onefold: Spread;
   readonly bare: Spread;
   /** Onefold's median by the bare one's. */
   readonly ratio: number;
 }
 
-const labels: Readonly<Record<keyof Figures, string>> = {
-  ackP50: 'acknowledgement p50, 1 at a time, ms',
-  ackP99: 'acknowledgement p99, 1 at a time, ms',
-  ackRate: 'acknowledgements per second, 16 at a time',
-  endToEndP50: 'end to end p50, 1 at a time, ms',
-  endToEndP99: 'end to end p99, 1 at a time, ms',
-  effectRate: 'effects per second, 16 at a time',
-  cpuTotal: 'CPU-seconds per 1,000 events',
-  cpuReceiver: '  receiver',
-  cpuWorker: '  worker',
-  cpuTemporal: '  Temporal',
-  cpuPostgres: '  PostgreSQL',
-};
-
-export function compare(measured: Measured): readonly Comparison[] {
-  return (Object.keys(labels) as (keyof Figures)[]).map((figure) => {
+export function compare<Figure extends string>(
+  labels: Labels<Figure>,
+  measured: Measured<Figure>,
+): readonly Comparison<Figure>[] {
+  return (Object.keys(labels) as Figure[]).map((figure) => {
     const [onefold, bare] = systemNames.map((name) => spreadOf(measured[name].map((one) => one[figure])));
     if (!onefold || !bare) throw new TypeError('both systems are measured');
     return { figure, onefold, bare, ratio: onefold.median / bare.median };
@@ -37,14 +28,18 @@ export function compare(measured: Measured): readonly Comparison[] {
 }
 
 /** Median (smallest–largest) of both systems, and their ratio. */
-export function table(comparisons: readonly Comparison[]): string {
+export function table<Figure extends string>(
+  title: string,
+  labels: Labels<Figure>,
+  comparisons: readonly Comparison<Figure>[],
+): string {
   const rows = [
-    ['', 'Onefold', 'bare', 'ratio'],
+    [title, 'Onefold', 'bare', 'ratio'],
     ...comparisons.map(({ figure, onefold, bare, ratio }) => [
       labels[figure],
       written(onefold),
       written(bare),
-      ratio.toFixed(2),
+      Number.isFinite(ratio) ? ratio.toFixed(2) : '–',
     ]),
   ];
   const widths = [0, 1, 2, 3].map((column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
@@ -55,7 +50,8 @@ export function table(comparisons: readonly Comparison[]): string {
   return `${rows.map(line).join('\n')}\n`;
 }
 
-function written({ median, min, max }: Spread): string {
+/** A median with the smallest and largest. */
+export function written({ median, min, max }: Spread): string {
   const short = (value: number): string => value.toFixed(value < 100 ? 1 : 0);
   return `${short(median)} (${short(min)}–${short(max)})`;
 }

@@ -1,10 +1,8 @@
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { createWriteStream } from 'node:fs';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import type { Servers } from './servers.js';
+import { startProcess } from './start-process.js';
 
 /** A receiver and a worker, each a process of its own. */
 export interface System {
@@ -32,13 +30,6 @@ const commands: Readonly<Record<SystemName, { readonly receiver: string[]; reado
   },
 };
 
-const readyWithinMs = 60_000;
-const endWithinMs = 20_000;
-const children = new Set<ChildProcess>();
-process.on('exit', () => {
-  for (const child of children) child.kill('SIGKILL');
-});
-
 /** Starts a system; resolves when it takes deliveries and work. */
 export async function startSystem(name: SystemName, servers: Servers): Promise<System> {
   const environment = {
@@ -53,7 +44,7 @@ export async function startSystem(name: SystemName, servers: Servers): Promise<S
   const [worker, receiver] = await Promise.all(
     (['worker', 'receiver'] as const).map((part) => {
       const log = createWriteStream(join(servers.folder, `${name}-${part}.log`), { flags: 'a' });
-      return startProcess(commands[name][part], environment, `${part}.ready`, log);
+      return startProcess({ args: commands[name][part], env: environment, readyLine: `${part}.ready`, log });
     }),
   );
   if (!worker || !receiver) throw new TypeError('two processes were started');
@@ -64,48 +55,6 @@ export async function startSystem(name: SystemName, servers: Servers): Promise<S
     async stop() {
       await receiver.stop();
       await worker.stop();
-    },
-  };
-}
-
-interface StartedProcess {
-  readonly pid: number;
-  /** The line that said so. */
-  readonly ready: { readonly url?: string };
-  stop(): Promise<void>;
-}
-
-async function startProcess(
-  args: readonly string[],
-  env: NodeJS.ProcessEnv,
-  readyLine: string,
-  log: NodeJS.WritableStream,
-): Promise<StartedProcess> {
-  const child = spawn(process.execPath, [...args], { env, stdio: ['ignore', 'pipe', 'inherit'] });
-  children.add(child);
-  const exited = once(child, 'exit').then(() => void children.delete(child));
-  // As a log collector would: every line is taken and kept.
-  child.stdout?.pipe(log);
-  const ready = new Promise<StartedProcess['ready']>((resolve, reject) => {
-    const lines = createInterface({ input: child.stdout as NodeJS.ReadableStream });
-    lines.on('line', (line) => {
-      if (!line.includes(readyLine)) return;
-      lines.close();
-      child.stdout?.resume();
-      resolve(JSON.parse(line));
-    });
-    const late = setTimeout(() => reject(new Error(`${args.at(-1)} was not ready in time`)), readyWithinMs);
-    void exited.then(() => reject(new Error(`${args.at(-1)} ended before it was ready`)));
-    late.unref();
-  });
-  return {
-    pid: child.pid ?? 0,
-    ready: await ready,
-    async stop() {
-      const kill = setTimeout(() => child.kill('SIGKILL'), endWithinMs);
-      child.kill('SIGTERM');
-      await exited;
-      clearTimeout(kill);
     },
   };
 }
