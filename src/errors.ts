@@ -223,6 +223,10 @@ export const errorCodes = {
     cause: 'The publication that a delivery refers to is not in the ledger.',
     remedy: 'The workflow was started by hand, or the ledger was restored from before; publish again.',
   },
+  delivery_lost: {
+    cause: 'Temporal does not know the workflow of a delivery under way: it was deleted, or Temporal was restored.',
+    remedy: 'Look at its attempts; some may have arrived. Then replay it: `onefold replay --publication`.',
+  },
   endpoint_unknown: { cause: 'The tenant has no such endpoint.', remedy: 'Check the id and the tenant.' },
   endpoint_invalid: {
     cause: 'A setting of the endpoint is wrong: see the message.',
@@ -247,7 +251,8 @@ export const errorCodes = {
   },
   destination_refused: {
     cause: 'The URL is none that may be sent to: its scheme, its form, or an address that it leads to is not allowed.',
-    remedy: 'Use an https URL with a public address, or allow the address by name (ONEFOLD_EGRESS_ALLOW).',
+    remedy:
+      'Use an https URL with a public address, or allow the address by name (ONEFOLD_EGRESS_ALLOW; for endpoints of tenants, ONEFOLD_EGRESS_ALLOW_TENANTS too).',
   },
   dns_failed: {
     cause: 'The name of the endpoint could not be resolved.',
@@ -324,6 +329,10 @@ export const errorCodes = {
     remedy: 'See the message.',
   },
   replay_refused: { cause: 'The event cannot be replayed now.', remedy: 'See the message.' },
+  abandon_refused: {
+    cause: 'The delivery cannot be given up: it was delivered, or the wish lacks who asks for it or why.',
+    remedy: 'See the message.',
+  },
   confirmation_missing: {
     cause: 'The command asks before it acts, and standard input is no terminal.',
     remedy: 'Add `--yes`.',

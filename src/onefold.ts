@@ -40,6 +40,8 @@ import {
   connectionsOf,
   createWorker,
   type OnefoldWorker,
+  publishingConnections,
+  publishingLockMs,
   type WorkerOptions,
   type WorkerPublishing,
 } from './worker/create-worker.js';
@@ -68,10 +70,15 @@ export interface OnefoldOptions<Events extends EventSchemas = EventSchemas> {
 /** Restrictions of outbound calls. */
 export interface EgressOptions {
   /**
-   * Host names, addresses and ranges that may be sent to although they are not public, and over http too. Default:
-   * `ONEFOLD_EGRESS_ALLOW`, else none.
+   * Host names, addresses and ranges that may be sent to although they are not public, and over http too; by endpoints that
+   * belong to no tenant. Default: `ONEFOLD_EGRESS_ALLOW`, else none.
    */
   readonly allow?: readonly string[];
+  /**
+   * Whether the endpoints of tenants may be there too. Only where no tenant's owner chooses its URLs: they would reach your
+   * own network. Default: `ONEFOLD_EGRESS_ALLOW_TENANTS`, else no.
+   */
+  readonly tenants?: boolean;
 }
 
 /**
@@ -116,6 +123,9 @@ export interface Onefold<Events extends EventSchemas = any> {
   /**
    * Publishes a message: writes it, with a delivery for each endpoint that subscribes to its type, in one transaction. A
    * relay then starts the deliveries. Publishing the same again changes nothing, and answers how the first stands.
+   *
+   * Inside an effect the ledger notes which one caused it. The tenant is the one that the message names, else '', there too:
+   * only the declaration's own `publish` and `publishIn` take the event's.
    *
    * @throws {OnefoldError} `publication_conflict`, `publication_invalid`, `publication_type_unknown`,
    * `publication_too_large`, `data_invalid`, `identity_invalid`; `ledger_unavailable`, after which it may be published or
@@ -192,8 +202,12 @@ export function createOnefold<const Events extends EventSchemas = Record<never, 
   if (options.temporal) checkTemporalSettings(options.temporal, 'createOnefold.temporal');
   if (options.schema !== undefined) schemaName(options.schema);
   if (options.egress) {
-    refuseUnknownOptions(options.egress, ['allow'], 'createOnefold.egress');
-    egressRules(options.egress.allow ?? [], 'createOnefold.egress.allow');
+    const { allow = [], tenants } = options.egress;
+    refuseUnknownOptions(options.egress, ['allow', 'tenants'], 'createOnefold.egress');
+    egressRules(allow, 'createOnefold.egress.allow');
+    if (tenants !== undefined && typeof tenants !== 'boolean') {
+      throw new OnefoldError('config_invalid', 'createOnefold.egress.tenants: expected true or false');
+    }
   }
   const { publications } = options;
   const publishes = publications !== undefined;
@@ -204,9 +218,10 @@ export function createOnefold<const Events extends EventSchemas = Record<never, 
     return options.logger ?? createLogger(level === undefined ? {} : { level });
   });
   const temporal = once((): TemporalClient => connectClient(options.temporal));
-  const openLedger = (connections: number): Ledger<RegisteredTx> => {
+  const openLedger = (connections: number, lockTimeoutMs?: number): Ledger<RegisteredTx> => {
     const schema = schemaName(options.schema ?? environment().schema ?? defaultSchema);
-    return { schema, database: options.database ?? ownDatabase(environment().databaseUrl, log(), connections) };
+    const { databaseUrl } = environment();
+    return { schema, database: options.database ?? ownDatabase(databaseUrl, log(), connections, lockTimeoutMs) };
   };
   const ledger = once(() => openLedger(receiverConnections));
   const workerLedgers: OnceMade<Ledger<RegisteredTx>>[] = [];
@@ -215,11 +230,12 @@ export function createOnefold<const Events extends EventSchemas = Record<never, 
   );
 
   const sealer = once(() => createSealer(environment().secretsKeys));
-  const rules = once(() =>
-    options.egress?.allow
-      ? egressRules(options.egress.allow, 'createOnefold.egress.allow')
-      : egressRules(environment().egressAllow ?? [], 'ONEFOLD_EGRESS_ALLOW'),
-  );
+  const rules = once(() => {
+    const { allow, tenants = environment().egressAllowTenants } = options.egress ?? {};
+    return allow
+      ? egressRules(allow, 'createOnefold.egress.allow', tenants)
+      : egressRules(environment().egressAllow ?? [], 'ONEFOLD_EGRESS_ALLOW', tenants);
+  });
 
   // Getters, so that each part is opened by whoever needs it first, and by nobody else.
   const context: PublishingContext = {
@@ -253,11 +269,7 @@ export function createOnefold<const Events extends EventSchemas = Record<never, 
     if (!publications) {
       throw new OnefoldError('config_invalid', 'createOnefold has no publications: declare what is published there');
     }
-    return { ledger: ledger(), publications };
-  };
-  const told = (published: Published): Published => {
-    metrics.published.inc({ path: published.path });
-    return published;
+    return { ledger: ledger(), publications, metrics };
   };
 
   return {
@@ -271,18 +283,15 @@ export function createOnefold<const Events extends EventSchemas = Record<never, 
     fetch: (request) => receiver().fetch(request),
     worker(workerOptions) {
       // A pool of its own, so that a worker with much to do takes no connection from the receiver beside it.
-      const own = once(() => openLedger(connectionsOf(workerOptions, publishes)));
-      workerLedgers.push(own);
+      const own = once(() => openLedger(connectionsOf(workerOptions)));
+      const ofDeliveries = once(() => openLedger(publishingConnections, publishingLockMs));
+      workerLedgers.push(own, ofDeliveries);
       const deps = withLedger(context, own);
-      return createWorker(publishes ? withPublishing(deps) : deps, workerOptions);
+      return createWorker(publishes ? withPublishing(deps, ofDeliveries) : deps, workerOptions);
     },
-    publish: async (publication) => told(await publish(publishing(), publication)),
-    publishIn: async (tx, publication) => told(await publishIn(publishing(), tx, publication)),
-    publishMany: async (publishedOnes, manyOptions = {}) =>
-      publishMany(publishing(), publishedOnes, {
-        ...manyOptions,
-        onPublished: (published) => manyOptions.onPublished?.(told(published)),
-      }),
+    publish: async (publication) => publish(publishing(), publication),
+    publishIn: async (tx, publication) => publishIn(publishing(), tx, publication),
+    publishMany: async (publishedOnes, manyOptions = {}) => publishMany(publishing(), publishedOnes, manyOptions),
     replay: (event, replayOptions) => replayEvent(context, event, replayOptions),
     async resolve(effect, businessKey, resolveOptions) {
       const [tenant, verdict, act] = readResolveOptions(resolveOptions);
@@ -309,16 +318,24 @@ export function createOnefold<const Events extends EventSchemas = Record<never, 
 }
 
 /** What a worker of an application that publishes needs beside the rest; its keys are read when it sends. */
-function withPublishing(context: PublishingContext): PublishingContext & { readonly publishing: WorkerPublishing } {
+function withPublishing(
+  context: PublishingContext,
+  ledger: () => Ledger<RegisteredTx>,
+): PublishingContext & { readonly publishing: WorkerPublishing } {
   return Object.create(context, {
-    publishing: { get: () => ({ sealer: context.sealer, egressRules: context.egressRules }) },
+    publishing: { get: () => ({ ledger: ledger(), sealer: context.sealer, egressRules: context.egressRules }) },
   });
 }
 
 /** Of a receiver and of the operations: evidence goes out in batches, and only large bodies are written one by one. */
 const receiverConnections = 10;
 
-function ownDatabase(connectionString: string | undefined, log: Logger, connections: number): Database<RegisteredTx> {
+function ownDatabase(
+  connectionString: string | undefined,
+  log: Logger,
+  connections: number,
+  lockTimeoutMs: number | undefined,
+): Database<RegisteredTx> {
   if (connectionString === undefined) {
     throw new OnefoldError(
       'config_missing',
@@ -328,6 +345,7 @@ function ownDatabase(connectionString: string | undefined, log: Logger, connecti
   return pgDatabase({
     connectionString,
     max: connections,
+    ...(lockTimeoutMs === undefined ? {} : { lockTimeoutMs }),
     onIdleError: (error) => log.warn({ reason: error.message, code: 'ledger_unavailable' }, 'ledger.connection_lost'),
     // Where another transaction type is registered, createOnefold's type demands a database of that type.
   }) as Database<RegisteredTx>;

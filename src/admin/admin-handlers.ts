@@ -1,4 +1,5 @@
 import type { PublishingContext } from '../operations/context.js';
+import { abandonDelivery } from '../operations/deliveries/abandon-delivery.js';
 import { listDeadLetters } from '../operations/deliveries/list-dead-letters.js';
 import type { DeliveryFilter } from '../operations/deliveries/list-deliveries.js';
 import { listDeliveries } from '../operations/deliveries/list-deliveries.js';
@@ -45,7 +46,7 @@ export function adminHandlers({ context, publish }: AdminDependencies): Readonly
     listEndpoints: async (request) => {
       const { query } = request;
       const filter = { ...query.texts('state', 'type', 'cursor'), ...query.numbers('limit') } as EndpointFilter;
-      return { body: await endpoints(request).list({ limit: 50, ...filter }) };
+      return { body: await endpoints(request).list(filter) };
     },
     createEndpoint: async (request) => {
       const settings = request.body.without('reason') as unknown as EndpointSettings;
@@ -138,6 +139,11 @@ export function adminHandlers({ context, publish }: AdminDependencies): Readonly
         { ...wishOf(request), ...body.flags('dryRun') },
       );
       return { body: replayed, ...(replayed.outcome === 'started' ? {} : { status: 200 }) };
+    },
+    abandonDelivery: async (request) => {
+      const { tenant, path } = request;
+      const name = { tenant, endpoint: path.text('endpoint'), publication: path.text('publication') };
+      return { body: await abandonDelivery(context, name, wishOf(request)) };
     },
     listDeadLetters: async ({ tenant, query }) => ({
       body: await listDeadLetters(context, {

@@ -18,6 +18,7 @@ export const adminStatuses = {
   publication_unknown: 404,
   method_not_allowed: 405,
   replay_refused: 409,
+  abandon_refused: 409,
   endpoint_paused: 409,
   endpoint_disabled: 409,
   endpoint_removed: 409,

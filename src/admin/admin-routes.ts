@@ -244,7 +244,7 @@ export const adminRoutes = [
       ...wish,
     },
     needs: ['reason'],
-    answer: '`{ id, deliveries }`, each with its own outcome',
+    answer: '`{ id, deliveries, outcome, because? }`, each delivery with its own outcome',
   },
   {
     name: 'republish',
@@ -297,6 +297,17 @@ export const adminRoutes = [
     body: { dryRun: 'true: only say what would be done', ...wish },
     needs: ['reason'],
     answer: '`{ id, outcome, runId?, state, attempts, … }`; 200 where nothing was started',
+  },
+  {
+    name: 'abandonDelivery',
+    method: 'POST',
+    path: '/v1/deliveries/:endpoint/:publication/abandon',
+    access: 'act',
+    status: 200,
+    does: 'Gives a delivery up that was not delivered, and closes its dead letter; only a replay sends it after that.',
+    body: wish,
+    needs: ['reason'],
+    answer: '`{ id, outcome, state, … }`, the state being that before',
   },
   {
     name: 'listDeadLetters',

@@ -6,6 +6,7 @@ import { durationMs } from '../runtime/duration.js';
 import { readEnvironment } from '../runtime/environment.js';
 import { configOption } from './config-option.js';
 import { loadConfig } from './load-config.js';
+import { withUnit } from './with-unit.js';
 
 interface CheckFlags {
   readonly config?: string;
@@ -55,7 +56,7 @@ export function checkCommand(): Command {
 
 function grace(text: string): number {
   try {
-    return durationMs(text, 'grace', '1 hour');
+    return durationMs(withUnit(text), 'grace', '1 hour');
   } catch (error) {
     throw new InvalidArgumentError((error as Error).message);
   }

@@ -5,6 +5,7 @@ import { portNumber, readEnvironment } from '../runtime/environment.js';
 import { configOption } from './config-option.js';
 import { loadConfig } from './load-config.js';
 import type { ProcessOptions } from './run-processes.js';
+import { withUnit } from './with-unit.js';
 
 // What only one command needs is loaded inside its action: Temporal's client, Express, pino and the migrations take a second
 // together, which `--help`, a misspelt option and the other commands need not spend.
@@ -32,7 +33,7 @@ function wholeNumber(least: number, most: number): (text: string) => number {
 
 /** A pause or a grace of this process, which nobody wants longer. */
 function duration(name: string): (text: string) => number {
-  return checked((text) => durationMs(text, name, '1 hour'));
+  return checked((text) => durationMs(withUnit(text), name, '1 hour'));
 }
 
 function processCommand(name: string, description: string, parts: { receiver: boolean; worker: boolean }): Command {
@@ -50,7 +51,7 @@ function processCommand(name: string, description: string, parts: { receiver: bo
     );
     command.option(
       '--sends <number>',
-      'requests to endpoints at once, where the application publishes (default 50)',
+      'requests to endpoints at once, where the application publishes (default 200)',
       wholeNumber(1, 1000),
     );
     command.option(

@@ -1,9 +1,11 @@
+import { userInfo } from 'node:os';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import {
   type DeliveryState,
   deliveryStates,
   type RecordedDelivery,
 } from '../ledger/publication-deliveries/delivery-row.js';
+import type { AbandonDeliveryOutcome } from '../operations/deliveries/abandon-delivery.js';
 import type { DeliveryFilter } from '../operations/deliveries/list-deliveries.js';
 import { withActingContext } from './acting-context.js';
 import { attemptsInWords } from './attempts-in-words.js';
@@ -31,14 +33,20 @@ interface ShowFlags {
   readonly tenant?: string;
 }
 
+interface AbandonFlags extends ShowFlags {
+  readonly reason: string;
+  readonly by?: string;
+  readonly act?: string;
+}
+
 /** `onefold deliveries` */
 export function deliveriesCommand(): Command {
   const command = new Command('deliveries').description(
-    'Look at what is sent to endpoints: a list, or one delivery with every attempt.',
+    'Look at what is sent to endpoints: a list, or one delivery with every attempt; or give one up.',
   );
   // What the executable says of exit codes and help is known only when this one has become part of it.
   command.hook('preSubcommand', (_deliveries, subcommand) => void subcommand.copyInheritedSettings(command));
-  return command.addCommand(listCommand()).addCommand(showCommand());
+  return command.addCommand(listCommand()).addCommand(showCommand()).addCommand(abandonCommand());
 }
 
 function listCommand(): Command {
@@ -89,6 +97,42 @@ function showCommand(): Command {
         process.stdout.write(json ? `${JSON.stringify(shown)}\n` : printDelivery(shown));
       });
     });
+}
+
+function abandonCommand(): Command {
+  return new Command('abandon')
+    .description(
+      'Give a delivery up that was not delivered, and close its dead letter. Only a replay sends it after that; repeating ' +
+        'a command with the same --act is harmless.',
+    )
+    .argument('<publication>', 'its identity')
+    .argument('<endpoint>', 'the id of the endpoint')
+    .requiredOption('--reason <text>', 'why; recorded')
+    .option('--by <name>', 'who asks for it; recorded (default: the user of this process)')
+    .option('--tenant <name>', 'tenant of the delivery')
+    .option('--act <id>', 'identity of this wish')
+    .option('--json', 'print the outcome as JSON')
+    .option(...configOption)
+    .action(async (publication: string, endpoint: string, flags: AbandonFlags) => {
+      const { config, json, tenant, reason, by = userInfo().username, act } = flags;
+      await withActingContext('deliveries', config, async (context) => {
+        const { abandonDelivery } = await import('../operations/deliveries/abandon-delivery.js');
+        const name = { publication, endpoint, ...(tenant === undefined ? {} : { tenant }) };
+        const wish = { by, reason, ...(act === undefined ? {} : { id: act }) };
+        const outcome = await abandonDelivery(context, name, wish);
+        process.stdout.write(json ? `${JSON.stringify(outcome)}\n` : abandonedLine(outcome));
+        if (outcome.outcome === 'superseded') process.exitCode = 1;
+      });
+    });
+}
+
+function abandonedLine({ publication, endpoint, outcome, state, id }: AbandonDeliveryOutcome): string {
+  const came = {
+    abandoned: `abandoned, it was ${state}`,
+    already_abandoned: 'was abandoned before',
+    superseded: `was abandoned by this act before, and has been sent again since: it is ${state}`,
+  }[outcome];
+  return `${plainLine(publication)} → ${endpoint}: ${came} (act ${id})\n`;
 }
 
 function line({ publishedAt, state, publication, endpoint, attempts, lastCode }: RecordedDelivery): string {

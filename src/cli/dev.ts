@@ -55,8 +55,12 @@ export function devCommand(spawnApp: SpawnConfiguredApp = spawnRun): Command {
     .option('--postgres-port <number>', `port of PostgreSQL (ONEFOLD_POSTGRES_PORT; default ${defaultPostgresPort})`)
     .option('--json', 'print one line of JSON on standard output when ready, and texts for people on standard error')
     .action(async (options: DevOptions) => {
-      const settings = readSettings(options, readEnvironment(), process.env.TEMPORAL_ADDRESS);
       // Loaded here, so that help and complaints come without it.
+      const { forgetOwnServers } = await import('./dev/forget-own-servers.js');
+      const { dataFolderPlace } = await import('../runtime/embedded/data-folder.js');
+      const { dataFolder } = readSettings(options, readEnvironment(), process.env.TEMPORAL_ADDRESS);
+      await forgetOwnServers(await dataFolderPlace(dataFolder), process.env);
+      const settings = readSettings(options, readEnvironment(), process.env.TEMPORAL_ADDRESS);
       const { runDev } = await import('./dev/run-dev.js');
       // At once: a download or a start that was given up may still hold the event loop.
       process.exit(await runDev(settings, (environment) => spawnApp(settings.configFile, environment)));

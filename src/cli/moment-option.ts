@@ -1,5 +1,6 @@
 import { InvalidArgumentError } from 'commander';
 import { durationMs } from '../runtime/duration.js';
+import { withUnit } from './with-unit.js';
 
 /** With its offset or zone: a time without one is another one on the next machine. */
 const momentForm = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d))?$/;
@@ -11,8 +12,9 @@ export function moment(text: string): Date {
     if (!Number.isNaN(date.getTime())) return date;
   }
   try {
-    return new Date(Date.now() - durationMs(text, 'time'));
-  } catch {
+    return new Date(Date.now() - durationMs(withUnit(text), 'time'));
+  } catch (error) {
+    if (error instanceof InvalidArgumentError) throw error;
     throw new InvalidArgumentError("expected a time such as 2026-02-03T04:05:06Z, or a duration such as '2 hours'");
   }
 }

@@ -65,8 +65,8 @@ export function publishCommand(): Command {
     });
 }
 
-function dependenciesOf({ publications, ledger }: ActingContext): PublishDependencies {
-  if (publications) return { ledger, publications };
+function dependenciesOf({ publications, ledger, metrics }: ActingContext): PublishDependencies {
+  if (publications) return { ledger, publications, metrics };
   throw new OnefoldError(
     'config_invalid',
     'the configuration publishes nothing: give createOnefold what `publications({ events })` returns',
@@ -103,7 +103,7 @@ async function publishLines(
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, stop);
   const lineOf = new WeakMap<object, number>();
   let unreadable = 0;
-  const showProgress = progressOn(process.stderr);
+  const progressLine = progressOn(process.stderr);
   try {
     const progress = await publishMany(
       deps,
@@ -113,15 +113,16 @@ async function publishLines(
       }),
       {
         signal: stopping.signal,
-        onProgress: (now) => showProgress({ ...now, refused: now.refused + unreadable }),
+        onProgress: (now) => progressLine.show({ ...now, refused: now.refused + unreadable }),
         onRefused: ({ publication, error }) => tellRefused(lineOf.get(publication), error),
       },
     );
     const all = { ...progress, settled: progress.settled + unreadable, refused: progress.refused + unreadable };
-    showProgress(all, true);
+    progressLine.close();
     process.stdout.write(json ? `${JSON.stringify(all)}\n` : `${inWords(all)}\n`);
     if (all.refused > 0) process.exitCode = 1;
   } catch (error) {
+    progressLine.close();
     if (!stopping.signal.aborted) throw error;
     process.stderr.write('stopped; the same command goes on from here\n');
     process.exitCode = 130;
@@ -134,16 +135,28 @@ function tellRefused(line: number | undefined, { code, message }: OnefoldError):
   process.stderr.write(`line ${line}: ${code}: ${message}\n`);
 }
 
-/** One line that is written over on a terminal, else one every few seconds, and one at the end. */
-function progressOn(stream: NodeJS.WriteStream): (progress: PublishProgress, last?: boolean) => void {
+/** How far a long command has come, while it runs: what it came to is the answer's, on standard output. */
+interface ProgressLine {
+  show(progress: PublishProgress): void;
+  /** Takes the line away again. */
+  close(): void;
+}
+
+/** One line that is written over on a terminal, else one every few seconds. */
+function progressOn(stream: NodeJS.WriteStream): ProgressLine {
   let writtenAt = performance.now();
-  return (progress, last = false) => {
-    if (stream.isTTY) {
-      stream.write(`\r${inWords(progress)}${last ? '\n' : ' '}`);
-    } else if (last || performance.now() - writtenAt >= progressEveryMs) {
-      writtenAt = performance.now();
-      stream.write(`${inWords(progress)}\n`);
-    }
+  return {
+    show(progress) {
+      if (stream.isTTY) {
+        stream.write(`\r${inWords(progress)} `);
+      } else if (performance.now() - writtenAt >= progressEveryMs) {
+        writtenAt = performance.now();
+        stream.write(`${inWords(progress)}\n`);
+      }
+    },
+    close() {
+      if (stream.isTTY) stream.write('\r\x1b[K');
+    },
   };
 }
 

@@ -11,7 +11,7 @@ interface RecoverFlags {
   readonly since: Date;
   readonly until?: Date;
   readonly tenant?: string;
-  readonly reason: string;
+  readonly reason?: string;
   readonly by?: string;
   readonly act?: string;
   readonly dryRun?: boolean;
@@ -21,7 +21,8 @@ interface RecoverFlags {
 
 /** `onefold endpoints recover` */
 export function recoverCommand(): Command {
-  return new Command('recover')
+  const command = new Command('recover');
+  return command
     .description(
       'Send all deliveries of an endpoint again that ended as dead letters within a time, under the same webhook-ids. ' +
         'Says how many first and asks. Broken off, it goes on with the same --act.',
@@ -33,7 +34,7 @@ export function recoverCommand(): Command {
       moment,
     )
     .option('--until <time>', 'ended at or before (default: now)', moment)
-    .requiredOption('--reason <text>', 'why; recorded')
+    .option('--reason <text>', 'why; recorded (needed but for --dry-run)')
     .option('--by <name>', 'who asks for it; recorded (default: the user of this process)')
     .option('--tenant <name>', 'tenant of the endpoint')
     .option('--act <id>', 'identity of this wish: repeating a command with the same one is harmless')
@@ -42,13 +43,17 @@ export function recoverCommand(): Command {
     .option('--json', 'print the outcome as JSON')
     .option(...configOption)
     .action(async (endpoint: string, flags: RecoverFlags) => {
+      if (flags.reason === undefined && !flags.dryRun) {
+        command.error("error: required option '--reason <text>' not specified", { exitCode: 2 });
+      }
       await withActingContext('recover', flags.config, async (context) => {
         const { recoverEndpoint } = await import('../operations/deliveries/recover-endpoint.js');
         const name = { endpoint, ...(flags.tenant === undefined ? {} : { tenant: flags.tenant }) };
         const options: RecoverOptions = {
           since: flags.since,
           ...(flags.until ? { until: flags.until } : {}),
-          reason: flags.reason,
+          // A dry run records none.
+          reason: flags.reason ?? 'dry run',
           by: flags.by ?? userInfo().username,
           ...(flags.act === undefined ? {} : { id: flags.act }),
         };
@@ -66,8 +71,11 @@ export function recoverCommand(): Command {
             return;
           }
         }
-        const onProgress: RecoverOptions['onProgress'] = ({ found, started, lostRace, refused }) => {
-          if (process.stderr.isTTY) process.stderr.write(`\r${started + lostRace + refused} of ${found} `);
+        const onProgress: RecoverOptions['onProgress'] = ({ found, started, lostRace, refused, waitingFor }) => {
+          if (!process.stderr.isTTY) return;
+          const waiting = waitingFor === undefined ? '' : `, waiting: it has ${waitingFor} before it`;
+          // Erased to the end of the line, which may have been longer.
+          process.stderr.write(`\r${started + lostRace + refused} of ${found}${waiting} \u001b[K`);
         };
         const outcome = await recoverEndpoint(context, name, { ...options, onProgress });
         if (process.stderr.isTTY) process.stderr.write('\n');

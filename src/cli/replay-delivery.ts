@@ -39,7 +39,8 @@ export async function replayDeliveries(flags: ReplayDeliveryFlags): Promise<void
     }
     const outcome = await replay(context, flags, false);
     process.stdout.write(flags.json ? `${JSON.stringify(outcome)}\n` : answer(outcome));
-    if (deliveriesOf(outcome).some((one) => one.outcome !== 'started')) process.exitCode = 1;
+    const left = 'deliveries' in outcome && outcome.outcome === 'interrupted';
+    if (left || deliveriesOf(outcome).some((one) => one.outcome !== 'started')) process.exitCode = 1;
   });
 }
 
@@ -79,8 +80,17 @@ function answer(outcome: Outcome): string {
     const name = `${one.publication} to ${one.endpoint}`;
     if (one.outcome === 'refused') return `${name}: refused: ${one.because}\n`;
     if (one.outcome === 'started') return `${name}: sent again as run ${one.runId ?? '(forgotten)'} (act ${one.id})\n`;
+    if (one.outcome === 'superseded') {
+      return `${name}: not sent, since act ${one.supersededBy ?? '(unknown)'} came later and was carried out (act ${one.id})\n`;
+    }
     return `${name}: another run was started meanwhile, and sends it (act ${one.id})\n`;
   });
+  if ('deliveries' in outcome && outcome.because) {
+    const { code, message } = outcome.because;
+    lines.push(
+      `It was interrupted (${code}: ${message}); the same command with --act ${outcome.id} goes on from here.\n`,
+    );
+  }
   return lines.length === 0
     ? `${outcome.publication}: nothing to do, nothing of it was dead-lettered (act ${outcome.id})\n`
     : lines.join('');

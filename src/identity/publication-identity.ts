@@ -29,10 +29,23 @@ export const publicationLimitBytes = 512;
  */
 export function publicationKey(identity: PublicationIdentity, digest: (text: string) => string): PublicationKey {
   checkPublication(identity.publication);
-  if (identity.endpoint.trim() === '') throw new OnefoldError('identity_invalid', 'the endpoint is blank');
+  checkEndpoint(identity.endpoint);
   const tenant = encodeSegment(checkTenant(identity.tenant));
   const prefix = `publication/${tenant}/${encodeSegment(identity.endpoint)}/`;
   return readableOrHashed(prefix, identity.publication, digest) as PublicationKey;
+}
+
+/**
+ * Judges what an endpoint is named by.
+ *
+ * @throws {OnefoldError} `identity_invalid` for anything but non-blank text without NUL, which no column of PostgreSQL holds.
+ */
+export function checkEndpoint(endpoint: unknown): string {
+  if (typeof endpoint !== 'string' || endpoint.trim() === '') {
+    throw new OnefoldError('identity_invalid', 'the endpoint is blank, or not text');
+  }
+  if (endpoint.includes('\0')) throw new OnefoldError('identity_invalid', 'an endpoint holds no NUL');
+  return endpoint;
 }
 
 /**

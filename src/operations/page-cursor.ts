@@ -4,7 +4,7 @@ import { OnefoldError } from '../errors.js';
 const defaultPageRows = 50;
 
 /** The most rows of a page: an answer of some 100 KiB. */
-const maximumPageRows = 200;
+export const maximumPageRows = 200;
 
 /** A page of a list, and where the next one begins. */
 export interface Page<Item> {
@@ -37,7 +37,7 @@ export function writeCursor(place: readonly string[]): string {
  */
 export function readCursor<Place extends readonly string[]>(
   cursor: string | undefined,
-  forms: { readonly [Part in keyof Place]: RegExp | undefined },
+  forms: { readonly [Part in keyof Place]: Pick<RegExp, 'test'> | undefined },
 ): Place | undefined {
   if (cursor === undefined) return undefined;
   const place = parsed(cursor);
@@ -51,8 +51,17 @@ export function readCursor<Place extends readonly string[]>(
   return place as unknown as Place;
 }
 
-/** How a place says a moment, to the microsecond. */
-export const momentForm = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/;
+/** How a place says a moment, to the microsecond. PostgreSQL answers 30 February, and the year 0, with an error. */
+export const momentForm: Pick<RegExp, 'test'> = {
+  test(part) {
+    if (!/^(?!0000)\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/.test(part)) return false;
+    const moment = new Date(part);
+    // Of a day that its month does not have, JavaScript makes one of the next month.
+    return (
+      !Number.isNaN(moment.getTime()) && moment.toISOString().startsWith(part.slice(0, 'yyyy-mm-ddThh:mm:ss'.length))
+    );
+  },
+};
 
 /** Makes a page of one row more than asked for, which tells that there is another page. */
 export function pageOf<Row, Item>(

@@ -32,6 +32,8 @@ export interface Environment {
   readonly secretsKeys?: string;
   /** `ONEFOLD_EGRESS_ALLOW`: destinations that are allowed although they are not public, comma separated. */
   readonly egressAllow?: readonly string[];
+  /** `ONEFOLD_EGRESS_ALLOW_TENANTS`: whether they are allowed to the endpoints of tenants too. */
+  readonly egressAllowTenants?: boolean;
   /** `ONEFOLD_ADMIN_PORT`: of the admin API. */
   readonly adminPort?: number;
   /** `ONEFOLD_ADMIN_HOST`: the address it listens on. */
@@ -78,6 +80,7 @@ export function readEnvironment(variables: NodeJS.ProcessEnv = process.env): Env
     setup: read('ONEFOLD_SETUP', text),
     secretsKeys: read('ONEFOLD_SECRETS_KEYS', text),
     egressAllow: read('ONEFOLD_EGRESS_ALLOW', list),
+    egressAllowTenants: read('ONEFOLD_EGRESS_ALLOW_TENANTS', flag),
     adminPort: read('ONEFOLD_ADMIN_PORT', portNumber),
     adminHost: read('ONEFOLD_ADMIN_HOST', host),
     adminToken: read('ONEFOLD_ADMIN_TOKEN', text),

@@ -39,12 +39,14 @@ export interface Metrics {
   readonly planningWaits: Counter<'source'>;
   /** Dead letters opened or reopened, by code. */
   readonly deadLetters: Counter<'code'>;
-  /** Calls of `publish` by what they found. */
+  /** Messages by what `publish` found; where that was in a transaction, it may have rolled back since. */
   readonly published: Counter<'path'>;
   /** Starts of deliveries by relays. */
   readonly relayStarts: Counter<'outcome'>;
   /** Seconds from publishing to the relay. */
   readonly relayDelaySeconds: Histogram;
+  /** Age of the oldest delivery that waits for a relay, in seconds, 0 without one; absent until a relay asked. */
+  readonly outboxAge: Gauge;
   /** Outbound attempts by how they ended: `delivered`, or a stable code. */
   readonly sends: Counter<'ended'>;
   /** Seconds of outbound exchanges that were answered. */
@@ -68,6 +70,13 @@ export function createMetrics(): Metrics {
   });
   // Until the ledger was asked nothing is known, and 0 would say that nobody has to do anything.
   parkedNow.remove();
+  const outboxAge = new Gauge({
+    name: 'onefold_outbox_age_seconds',
+    help: 'Age of the oldest delivery that waits for a relay.',
+    registers,
+  });
+  // A process without a relay does not ask, and 0 would say that all is well.
+  outboxAge.remove();
   return {
     registry,
     deliveries: counter('deliveries_total', 'Deliveries by source and named path.', ['source', 'path']),
@@ -94,7 +103,9 @@ export function createMetrics(): Metrics {
     parkedNow,
     planningWaits: counter('planning_waits_total', 'Plans waiting for a worker that knows the effects.', ['source']),
     deadLetters: counter('dead_letters_total', 'Dead letters written, by code.', ['code']),
-    published: counter('published_total', 'Publications by what publish found.', ['path']),
+    published: counter('published_total', 'Calls of publish by what they found; a transaction may still roll back.', [
+      'path',
+    ]),
     relayStarts: counter('relay_starts_total', 'Starts of deliveries by relays.', ['outcome']),
     relayDelaySeconds: new Histogram({
       name: 'onefold_relay_delay_seconds',
@@ -102,6 +113,7 @@ export function createMetrics(): Metrics {
       buckets: [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2, 5, 10, 30, 60, 300],
       registers,
     }),
+    outboxAge,
     sends: counter('sends_total', 'Outbound attempts by how they ended.', ['ended']),
     sendSeconds: new Histogram({
       name: 'onefold_send_seconds',

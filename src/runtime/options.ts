@@ -4,9 +4,13 @@ import { OnefoldError } from '../errors.js';
  * Refuses options that nobody reads: a misspelt option that is silently ignored is a setting that silently is not set.
  *
  * @param place Where the options stand, for the message: `source 'shop'`.
- * @throws {OnefoldError} `config_invalid` naming the option and, where one is close, the one that was meant.
+ * @throws {OnefoldError} `config_invalid` naming the option and, where one is close, the one that was meant; and for what is
+ * no object of options at all, as code without types may give.
  */
 export function refuseUnknownOptions(options: object, allowed: readonly string[], place: string): void {
+  if (typeof options !== 'object' || options === null || Array.isArray(options)) {
+    throw new OnefoldError('config_invalid', `${place}: expected an object with ${allowed.join(', ')}`);
+  }
   for (const name of Object.keys(options)) {
     if (allowed.includes(name)) continue;
     const meant = allowed.find((known) => closeTo(known.toLowerCase(), name.toLowerCase()));

@@ -82,6 +82,10 @@ test('the life of a delivery: endpoint, publication, dead letter, replay, each u
   ]);
   expect(stage.lines).toContainEqual(expect.objectContaining({ msg: 'endpoint.created', by: 'alice' }));
 
+  expect(await ask('POST', `${delivery}/abandon?tenant=acme`, { body: { reason: 'late' } })).toMatchObject({
+    status: 409,
+    json: { code: 'abandon_refused' },
+  });
   const republished = await ask('POST', `/v1/publications/${name}/republish?tenant=acme`, {
     body: { as: 'order:42:again', reason: 'they lost it' },
   });
@@ -124,6 +128,20 @@ test('an endpoint is changed, moved, given a secret, tested and removed', async 
   expect((await ask('POST', `${path}/test`)).json).toMatchObject({ decision: 'delivered', status: 200 });
   expect((await ask('DELETE', `${path}?reason=gone`)).json).toMatchObject({ state: 'removed', stateReason: 'gone' });
   expect(await ask('POST', `${path}/pause`)).toMatchObject({ status: 409, json: { code: 'endpoint_removed' } });
+});
+
+test('a dead-lettered delivery is given up, and its dead letter closed', async () => {
+  const { ask, stage } = admin;
+  receiver.answer(() => 404);
+  const { id } = await stage.endpoint(receiver.url, { tenant: 'leaver' });
+  const { publication } = await stage.publish(undefined, 'leaver');
+  await stage.end(id, publication, 'leaver');
+  const delivery = `/v1/deliveries/${id}/${encodeURIComponent(publication)}/abandon?tenant=leaver`;
+  expect(await ask('POST', delivery, { body: { reason: 'they left', id: 'a1' } })).toMatchObject({
+    status: 200,
+    json: { id: 'a1', outcome: 'abandoned', state: 'dead_lettered' },
+  });
+  expect((await ask('GET', '/v1/dead-letters?tenant=leaver')).json).toEqual({ items: [] });
 });
 
 test('lists are pages with a cursor that a URL can carry', async () => {

@@ -90,17 +90,40 @@ test('a publication is replayed without naming its endpoints, and one without de
 
 test('recover counts first, then sends everything again', async () => {
   const missed = [await rejected(), await rejected()];
-  const recover = (...args: string[]) =>
-    run('endpoints', 'recover', endpoint, '--since', '1 hour', '--reason', 'they are back', ...args);
+  const recover = (...args: string[]) => run('endpoints', 'recover', endpoint, '--since', '1 hour', ...args);
+  const because = ['--reason', 'they are back'];
   expect((await recover('--dry-run')).stdout).toMatch(/^ep_\w+: 2 dead-lettered from \S+ to \S+\n$/);
-  const unasked = await recover();
+  const unasked = await recover(...because);
   expect(unasked).toMatchObject({ code: 1, stdout: '' });
   expect(unasked.stderr).toContain('confirmation_missing');
-  const recovered = await recover('--yes');
+  const recovered = await recover('--yes', ...because);
   expect(recovered.stdout).toMatch(/^ep_\w+: 2 sent again \(act \S+\)\n$/);
   for (const publication of missed) {
     await until('it is delivered', async () => (await stateOf(publication)) === 'delivered');
   }
+});
+
+test('abandon gives a dead-lettered one up, and repeating the command changes nothing', async () => {
+  const publication = await rejected();
+  const abandon = () =>
+    run(
+      'deliveries',
+      'abandon',
+      publication,
+      endpoint,
+      '--reason',
+      'they left',
+      '--by',
+      'bob',
+      '--act',
+      `a-${publication}`,
+    );
+  const abandoned = await abandon();
+  expect(abandoned).toMatchObject({ code: 0 });
+  expect(abandoned.stdout).toMatch(/^order:\S+ → ep_\w+: abandoned, it was dead_lettered \(act a-order:\S+\)\n$/);
+  expect(JSON.parse(abandoned.stderr)).toMatchObject({ msg: 'delivery.abandoned', by: 'bob' });
+  expect(await stateOf(publication)).toBe('abandoned');
+  expect(await abandon()).toMatchObject({ code: 0 });
 });
 
 test('republish makes a new event of it', async () => {

@@ -1,4 +1,4 @@
-import { writeFile } from 'node:fs/promises';
+import { readFile, stat, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { Client, Connection } from '@temporalio/client';
@@ -34,6 +34,12 @@ async function withTemporal<Result>(address: string, work: (client: Client) => P
   }
 }
 
+/** The variables that a terminal gets by reading what the ready line names. */
+async function toldTo(line: ReadyLine): Promise<NodeJS.ProcessEnv> {
+  const text = await readFile(line.environment, 'utf8');
+  return Object.fromEntries([...text.matchAll(/^export (\w+)='(.*)'/gm)].map(([, name, value]) => [name, value]));
+}
+
 const eventually = (check: () => Promise<void>) => vi.waitFor(check, { timeout: 60_000, interval: 100 });
 
 /** The app's record is written beside its start, and may come after its word that it is ready. */
@@ -66,6 +72,7 @@ describe('one run', () => {
       temporal: { address: expect.stringMatching(/^127\.0\.0\.1:\d+$/), ui: expect.any(String), namespace: 'default' },
       postgres: { url: expect.stringMatching(/^postgres:\/\/developer:\w+@127\.0\.0\.1:\d+\/onefold$/) },
       data: join(project.folder, '.onefold'),
+      environment: join(project.folder, '.onefold', 'env'),
       pid: dev.child.pid,
       appPid: (await askApp(line.receiver)).pid,
     });
@@ -142,11 +149,13 @@ test('after kill -9 nothing is left running, and the next start has the data', a
     client.workflow.start('nothing', { workflowId: 'kept', taskQueue: 'nobody-polls' }),
   );
   const pids = await first.serverPids();
+  const told = await toldTo(line);
   first.child.kill('SIGKILL');
   await first.exitCode;
 
-  // At once: the servers of the first may still be ending.
-  const next = await project.dev().ready;
+  // At once: the servers of the first may still be ending. From a terminal that has read of them, which are not the user's.
+  const next = await project.dev({ env: told }).ready;
+  expect(next.data).toBe(line.data);
   await allEnded(pids);
   expect(await query(next.postgres.url, 'SELECT answer FROM kept')).toEqual([{ answer: 42 }]);
   await withTemporal(next.temporal.address, async (client) => {
@@ -187,6 +196,50 @@ test('servers that are configured are used, and none is started', async () => {
   } finally {
     await database.drop();
   }
+});
+
+describe('with servers of the user', () => {
+  let database: Awaited<ReturnType<typeof createTestDatabase>>;
+  beforeAll(async () => {
+    database = await createTestDatabase();
+  });
+  afterAll(() => database?.drop());
+
+  /** Runs once, and gives what the app and another terminal were told. */
+  async function runOnce(
+    args: string[] = [],
+  ): Promise<{ app: NodeJS.ProcessEnv; told: NodeJS.ProcessEnv; line: ReadyLine }> {
+    await project.save('export const answer = process.env;');
+    const env = { TEMPORAL_ADDRESS: inject('temporalAddress'), DATABASE_URL: database.url, ONEFOLD_SECRETS_KEYS: '' };
+    const dev = project.dev({ args, env });
+    const line = await dev.ready;
+    const app = (await askApp(line.receiver)).answer as unknown as NodeJS.ProcessEnv;
+    const told = await toldTo(line);
+    dev.child.kill('SIGTERM');
+    expect(await dev.exitCode).toBe(0);
+    return { app, told, line };
+  }
+
+  test('the key is kept in the project, and another terminal is told what the app is', async () => {
+    const first = await runOnce();
+    const { ONEFOLD_SECRETS_KEYS: key } = first.app;
+    expect(key).toMatch(/^dev:.{44}$/);
+    expect(first.app.ONEFOLD_EGRESS_ALLOW).toContain('localhost');
+    for (const name of ['DATABASE_URL', 'TEMPORAL_ADDRESS', 'ONEFOLD_SECRETS_KEYS', 'ONEFOLD_EGRESS_ALLOW']) {
+      expect(first.told[name]).toBe(first.app[name]);
+    }
+    const folder = join(project.folder, '.onefold');
+    expect(first.line.environment).toBe(join(folder, 'env'));
+    expect(await readFile(join(folder, '.gitignore'), 'utf8')).toBe('*\n');
+    for (const file of ['env', 'secrets-keys']) expect((await stat(join(folder, file))).mode & 0o777).toBe(0o600);
+    expect((await runOnce()).app.ONEFOLD_SECRETS_KEYS).toBe(key);
+  });
+
+  test('an ephemeral start makes no key, which the database would outlive', async () => {
+    const { app } = await runOnce(['--ephemeral']);
+    expect(app.ONEFOLD_SECRETS_KEYS ?? '').toBe('');
+    expect(app.ONEFOLD_EGRESS_ALLOW).toContain('localhost');
+  });
 });
 
 test('a configured Temporal that does not answer is an error that says what to do', async () => {

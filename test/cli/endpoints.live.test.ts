@@ -155,8 +155,7 @@ test.concurrent('an endpoint is added, tried, looked at, changed and rotated, an
     '--types',
     '*',
     '--default',
-    'schedule',
-    'rate-limit',
+    'schedule,rate-limit',
     '--timeout',
     '3 seconds',
   ]);
@@ -259,6 +258,25 @@ test.concurrent('what was not delivered ends with 1, and what the receiver says 
   await receiver.close();
 });
 
+test.concurrent('settings go back to their defaults, and the id may stand behind them', async () => {
+  const id = await add();
+  await endpoints('update', ['--schedule', '5s', '--timeout', '3s', id]);
+  const updated = await json('update', ['--default', 'schedule', '--default', 'timeout', id]);
+  expect(updated).toMatchObject({ id, version: 3 });
+  expect(updated).not.toHaveProperty('pausesMs');
+  expect(updated).not.toHaveProperty('timeoutMs');
+});
+
+test.concurrent.each([
+  ['a secret file', ['rotate-secret', 'ep_1', '--secret-file', 'nowhere']],
+  ['a file of headers', ['update', 'ep_1', '--headers-file', 'nowhere']],
+] as const)('%s that is not there is config_invalid', async (_what, [command, ...args]) => {
+  const { code, stdout, stderr } = await endpoints(command, args);
+  expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+  expect(stderr).toContain('config_invalid: nowhere cannot be read: ENOENT');
+  expect(stderr).not.toMatch(/\n\s+at /);
+});
+
 test.concurrent.each([
   ['a private URL', ['http://10.0.0.1/', '--types', '*'], 'destination_refused'],
   ['a header of the sender', ['https://93.184.215.14/', '--types', '*', '--header', 'host: x'], "'host' cannot be set"],
@@ -288,6 +306,12 @@ test.concurrent.each([
   ['a header without a colon', ['add', 'u', '--types', '*', '--header', 'x'], "expected 'name: value'"],
   ['a number that is none', ['update', 'ep_1', '--concurrency', 'many'], 'expected a number'],
   ['a default that is none', ['update', 'ep_1', '--default', 'url'], 'Allowed choices are'],
+  ['no default', ['update', 'ep_1', '--default', ','], 'Allowed choices are'],
+  ['an overlap without a unit', ['rotate-secret', 'ep_1', '--overlap', '24'], 'with its unit, such as 24s, 24m or 24h'],
+  ['pauses without units', ['update', 'ep_1', '--schedule', '5,30,300'], 'with its unit, such as 5s, 5m or 5h'],
+  ['a schedule of nothing', ['update', 'ep_1', '--schedule', ''], 'or none for a single attempt'],
+  ['an elapsed time without a unit', ['update', 'ep_1', '--maximum-elapsed', '5'], 'with its unit'],
+  ['a timeout without a unit', ['update', 'ep_1', '--timeout', '15'], 'with its unit'],
 ])('%s is wrong usage: exit code 2, and the help', async (_what, args, message) => {
   const { code, stdout, stderr } = await stage.run(['endpoints', ...args]);
   expect(code).toBe(2);

@@ -62,7 +62,7 @@ test('with a publication named, the file is its data, with every digit', async (
   expect(row?.body).toContain('"data":{"order":12345678901234567890}');
 });
 
-test('ten thousand lines are published with a line of progress, and what is refused is named by its line', async () => {
+test('ten thousand lines are published, what is refused is named by its line, and the outcome is said once', async () => {
   const run = randomUUID();
   const lines = Array.from({ length: 10_000 }, (_, n) => JSON.stringify(message(`${run}:${n}`)));
   lines[16] = 'not json';
@@ -75,7 +75,8 @@ test('ten thousand lines are published with a line of progress, and what is refu
   expect(stderr).toContain('line 17: publication_invalid: line 17 is not JSON');
   expect(stderr).toContain('line 100: publication_type_unknown: ');
   expect(stderr).toContain('line 200: publication_invalid: ');
-  expect(stderr).toContain('10000 read: ');
+  // Progress is shown while it runs alone.
+  expect(stderr).not.toContain('10000 read: ');
   const again = await publish([path, '--json']);
   expect(JSON.parse(again.stdout)).toEqual({
     settled: 10_000,

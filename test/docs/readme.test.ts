@@ -19,7 +19,8 @@ test("the README's example is a working configuration", async () => {
   expect(onefold.catalogue.effects.map(({ name, source, on }) => ({ name, source, on }))).toEqual([
     { name: 'ship-order', source: 'shop', on: ['order.paid'] },
   ]);
-});
+  // It loads a compiler, which takes seconds on a busy machine.
+}, 60_000);
 
 test('every file and page that the README names is there', () => {
   const named = [...readme.matchAll(/\]\(((?:docs|docker|examples)[^)]*)\)|\s(examples\/[\w./-]+\.json)/g)];

@@ -40,3 +40,13 @@ test.each([
 ])('%s is refused', (_what, given) => {
   expect(() => publicationKey(given, sha256)).toThrow(expect.objectContaining({ code: 'identity_invalid' }));
 });
+
+test.each([
+  ['blank', ' '],
+  ['NUL', 'ep_\0'],
+  ['no text', 7],
+])('an endpoint that is %s is refused', (_what, endpoint) => {
+  expect(() => publicationKey({ tenant: '', endpoint: endpoint as string, publication: 'p' }, sha256)).toThrow(
+    expect.objectContaining({ code: 'identity_invalid' }),
+  );
+});

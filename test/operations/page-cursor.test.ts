@@ -43,3 +43,14 @@ test('a limit is a whole number from 1 to 200, and 50 where nobody says', () => 
     expect(() => readLimit(limit)).toThrow(expect.objectContaining({ code: 'request_invalid' }));
   }
 });
+
+test.each([
+  '2026-02-30T04:05:06.123456Z',
+  '2026-13-01T00:00:00.000000Z',
+  '2026-02-03T25:00:00.000000Z',
+  '0000-01-01T00:00:00.000000Z',
+])('a cursor whose moment is %s, which PostgreSQL has not, is request_invalid', (moment) => {
+  expect(() => readCursor(writeCursor([moment]), [momentForm])).toThrow(
+    expect.objectContaining({ code: 'request_invalid' }),
+  );
+});

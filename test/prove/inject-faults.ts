@@ -1,30 +1,33 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { type Counts, count } from './counts.js';
 import { frozenMs } from './external-effects.js';
 import type { Random } from './random.js';
-import type { Part, Topology } from './topology.js';
-
-/** Counts of faults by what they hit. */
-export type Faults = Record<string, number>;
+import type { Part } from './start-node.js';
+import type { Parts } from './topology.js';
 
 /**
  * Hurts one part after the other, at random moments, until told to stop: kills receivers, workers, Temporal and
  * PostgreSQL, and freezes workers in the middle of what they do. Every part is back when it resolves.
+ *
+ * @param pausesMs Between the end of one fault and the next.
  */
-export async function injectFaults(topology: Topology, random: Random, signal: AbortSignal): Promise<Faults> {
-  const faults: Faults = {};
-  const count = (name: string): void => {
-    faults[name] = (faults[name] ?? 0) + 1;
-  };
+export async function injectFaults(
+  topology: Parts,
+  random: Random,
+  signal: AbortSignal,
+  pausesMs: readonly [least: number, most: number] = [300, 2500],
+): Promise<Counts> {
+  const faults: Counts = {};
   const frozen: Promise<void>[] = [];
   let freezing: Part | undefined;
   while (!signal.aborted) {
-    await sleep(random.whole(300, 2500), undefined, { signal }).catch(() => {});
+    await sleep(random.whole(...pausesMs), undefined, { signal }).catch(() => {});
     if (signal.aborted) break;
     const draw = random.next();
     if (draw < 0.1 && !freezing) {
       const worker = random.pick(topology.workers);
       freezing = worker;
-      count('freeze worker');
+      count(faults, `freeze ${kindOf(worker)}`);
       frozen.push(
         freeze(worker).finally(() => {
           freezing = undefined;
@@ -34,13 +37,17 @@ export async function injectFaults(topology: Topology, random: Random, signal: A
     }
     const group = draw < 0.45 ? topology.workers : draw < 0.75 ? topology.receivers : topology.servers;
     const part = random.pick(group.filter((candidate) => candidate !== freezing));
-    count(`kill ${part.name.replace(/-\d$/, '')}`);
+    count(faults, `kill ${kindOf(part)}`);
     await part.kill();
     await sleep(random.whole(0, 1500));
     await part.restart();
   }
   await Promise.all(frozen);
   return faults;
+}
+
+function kindOf({ name }: Part): string {
+  return name.replace(/-\d$/, '');
 }
 
 /** Longer than an attempt's timeout and its lease: it is a zombie when it wakes. */

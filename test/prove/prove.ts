@@ -1,15 +1,15 @@
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { parseArgs } from 'node:util';
 import pg from 'pg';
+import { type Counts, inWords, sumOf } from './counts.js';
 import { deliver, deliverOnce, type ProofEvent } from './deliver.js';
 import { partnersVariable, type RecoveryKind, recoveries } from './external-effects.js';
-import { type Faults, injectFaults } from './inject-faults.js';
+import { injectFaults } from './inject-faults.js';
 import { type ExternalVerdict, judgeExternal } from './judge-external.js';
 import { misbehave, startPartners } from './partners.js';
 import { seededRandom } from './random.js';
+import { readArguments } from './read-arguments.js';
 import { openResolver, type Resolver } from './resolve-parked.js';
+import { tailOf } from './start-node.js';
 import { startTopology, type Topology } from './topology.js';
 
 const usage = `npm run prove -- [--seed N] [--events N] [--concurrency N]
@@ -41,35 +41,8 @@ interface Verdict {
   readonly crashed: number;
 }
 
-function readArguments(): { seed: number; events: number; concurrency: number } {
-  try {
-    const { values } = parseArgs({
-      options: {
-        seed: { type: 'string', default: '1' },
-        events: { type: 'string', default: '500' },
-        concurrency: { type: 'string', default: '8' },
-        help: { type: 'boolean', default: false },
-      },
-    });
-    if (values.help) {
-      process.stdout.write(`${usage}\n`);
-      process.exit(0);
-    }
-    const numbers = {
-      seed: Number(values.seed),
-      events: Number(values.events),
-      concurrency: Number(values.concurrency),
-    };
-    if (Object.values(numbers).every((number) => Number.isInteger(number) && number > 0)) return numbers;
-  } catch (error) {
-    process.stderr.write(`${(error as Error).message}\n`);
-  }
-  process.stderr.write(`${usage}\n`);
-  return process.exit(2);
-}
-
 async function main(): Promise<number> {
-  const { seed, events: total, concurrency } = readArguments();
+  const { seed, events: total, concurrency } = readArguments(usage, { events: 500, concurrency: 8 });
   const random = seededRandom(seed);
   const progress = (line: string): void => void process.stderr.write(`[prove] ${line}\n`);
   const partners = await startPartners();
@@ -116,11 +89,6 @@ function isClean(verdict: Verdict): boolean {
 
 function isProven({ lost, double, stray }: ExternalVerdict): boolean {
   return lost + double + stray === 0;
-}
-
-function tailOf(folder: string, name: string): string {
-  const file = join(folder, `${name.split(' ')[0]}.log`);
-  return readFileSync(file, 'utf8').split('\n').slice(-30).join('\n');
 }
 
 function makeEvents(total: number, random: ReturnType<typeof seededRandom>): ProofEvent[] {
@@ -231,7 +199,7 @@ function report(run: {
   readonly seed: number;
   readonly total: number;
   readonly events: readonly ProofEvent[];
-  readonly faults: Faults;
+  readonly faults: Counts;
   readonly misbehaved: Record<string, number>;
   readonly verdict: Verdict;
   readonly external: Readonly<Record<RecoveryKind, ExternalVerdict>>;
@@ -240,32 +208,25 @@ function report(run: {
   readonly proven: boolean;
   readonly seconds: number;
 }): void {
-  const paths: Record<string, number> = {};
+  const paths: Counts = {};
   for (const event of run.events) {
     for (const [path, count] of Object.entries(event.paths)) paths[path] = (paths[path] ?? 0) + count;
   }
   const { verdict } = run;
-  const sum = (counts: Record<string, number>): number =>
-    Object.values(counts).reduce((total, count) => total + count, 0);
-  const list = (counts: Record<string, number>): string =>
-    Object.entries(counts)
-      .sort(([left], [right]) => left.localeCompare(right))
-      .map(([name, count]) => `${name} ${count}`)
-      .join(', ');
   process.stdout.write(
     [
       `seed         ${run.seed}`,
-      `faults       ${sum(run.faults)}: ${list(run.faults)}`,
-      `partners     misbehave in ${sum(run.misbehaved)} calls: ${list(run.misbehaved)}`,
+      `faults       ${sumOf(run.faults)}: ${inWords(run.faults)}`,
+      `partners     misbehave in ${sumOf(run.misbehaved)} calls: ${inWords(run.misbehaved)}`,
       `events       ${run.total}, with ${new Set(run.events.map(({ fulfilment }) => fulfilment)).size} business identities`,
-      `deliveries   ${sum(paths)}: ${list(paths)}`,
+      `deliveries   ${sumOf(paths)}: ${inWords(paths)}`,
       `effects lost ${verdict.lost}, double ${verdict.double}, stray ${verdict.stray}`,
       ...recoveries.map((kind) => {
         const { identities, calls, lost, double, stray } = run.external[kind];
         const name = `external     ${kind}: lost ${lost}, double ${double}, stray ${stray}`;
         return `${name}, of ${identities} business identities in ${calls} calls`;
       }),
-      `parked       resolved ${sum(run.resolved)}: ${list(run.resolved)}`,
+      `parked       resolved ${sumOf(run.resolved)}: ${inWords(run.resolved)}`,
       `left behind  events not done ${verdict.open}, dead letters ${verdict.deadLetters}, workflows at rest: ${run.rested ? 'yes' : 'no'}, processes that ended by themselves ${verdict.crashed}`,
       `time         ${run.seconds.toFixed(0)} s`,
       `verdict      ${run.proven ? 'PROVEN: every accepted event has its effects exactly once' : 'NOT PROVEN'}`,

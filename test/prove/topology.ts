@@ -1,33 +1,20 @@
-import { type ChildProcess, spawn } from 'node:child_process';
-import { createWriteStream } from 'node:fs';
-import { chmod, mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import pg from 'pg';
 import { migrateLedger } from '../../src/ledger/migrate.js';
-import { findTemporal } from '../../src/runtime/embedded/find-temporal.js';
 import { freePort } from '../../src/runtime/embedded/free-port.js';
-import { type PostgresServer, startPostgresServer } from '../../src/runtime/embedded/postgres-server.js';
-import { startTemporalServer, type TemporalServer } from '../../src/runtime/embedded/temporal-server.js';
-import { searchAttributeTypes } from '../../src/workflows/contract.js';
+import { startServers } from './servers.js';
+import { type NodeSettings, type Part, startNode } from './start-node.js';
 
-/** What can be hurt, and how it comes back. */
-export interface Part {
-  readonly name: string;
-  pid(): number;
-  /** SIGKILL, at once. */
-  kill(): Promise<void>;
-  /** Starts it again where it stood, and resolves when it serves. */
-  restart(): Promise<void>;
+/** Parts by what they are. */
+export interface Parts {
+  readonly receivers: readonly Part[];
+  readonly workers: readonly Part[];
+  readonly servers: readonly Part[];
 }
 
 /** Temporal and PostgreSQL with their data on disk, two receivers, two workers: each a process of its own. */
-export interface Topology {
+export interface Topology extends Parts {
   readonly receivers: readonly (Part & { readonly url: string })[];
-  readonly workers: readonly Part[];
-  readonly servers: readonly Part[];
   readonly databaseUrl: string;
   readonly temporalAddress: string;
   readonly folder: string;
@@ -36,11 +23,7 @@ export interface Topology {
   stop(): Promise<void>;
 }
 
-const main = fileURLToPath(new URL('../../dist/cli/main.js', import.meta.url));
 const config = fileURLToPath(new URL('./onefold.ts', import.meta.url));
-
-/** Long enough for a loaded machine; a part that is not back by then is broken. */
-const backWithinMs = 60_000;
 
 /** @param settings Environment variables for the receivers and workers. */
 export async function startTopology(
@@ -48,15 +31,7 @@ export async function startTopology(
   settings: Readonly<Record<string, string>>,
 ): Promise<Topology> {
   const crashed: string[] = [];
-  const folder = await mkdtemp(join(tmpdir(), 'onefold-proof-'));
-  // As root, PostgreSQL runs as another user, who must get through.
-  await chmod(folder, 0o711);
-  const executable = await findTemporal(progress);
-  let postgres: PostgresServer = await startPostgresServer({ folder, port: 0, progress });
-  const temporalOptions = { executable, folder, searchAttributes: searchAttributeTypes };
-  let temporal: TemporalServer = await startTemporalServer({ ...temporalOptions, port: 0 });
-  const databaseUrl = postgres.url;
-  const temporalAddress = temporal.address;
+  const { parts: servers, databaseUrl, temporalAddress, folder, stop } = await startServers(progress);
   await migrateLedger({ connectionString: databaseUrl });
   const client = new pg.Client({ connectionString: databaseUrl });
   await client.connect();
@@ -73,50 +48,14 @@ export async function startTopology(
     TEMPORAL_ADDRESS: temporalAddress,
     ONEFOLD_LOG_LEVEL: 'warn',
   };
-  const postgresPort = postgres.port;
-  const temporalPort = Number(temporalAddress.split(':').at(-1));
-  const servers: Part[] = [
-    {
-      name: 'postgres',
-      pid: () => postgres.pid,
-      kill: async () => {
-        process.kill(postgres.pid, 'SIGKILL');
-        await postgres.exited;
-      },
-      restart: async () => {
-        postgres = await again(() => startPostgresServer({ folder, port: postgresPort, progress: () => {} }));
-        if (postgres.port !== postgresPort) throw new Error('PostgreSQL came back on another port');
-      },
-    },
-    {
-      name: 'temporal',
-      pid: () => temporal.pid,
-      kill: async () => {
-        process.kill(temporal.pid, 'SIGKILL');
-        await temporal.exited;
-      },
-      restart: async () => {
-        temporal = await again(() => startTemporalServer({ ...temporalOptions, port: temporalPort }));
-      },
-    },
-  ];
-  const workers = await Promise.all(
-    [1, 2].map((number) => startNode(`worker-${number}`, 'worker', folder, environment, crashed)),
-  );
+  const start = (node: Pick<NodeSettings, 'name' | 'command' | 'environment'>): Part =>
+    startNode({ ...node, config, folder, crashed });
+  const workers = [1, 2].map((number) => start({ name: `worker-${number}`, command: ['worker'], environment }));
   const receivers = await Promise.all(
     [1, 2].map(async (number) => {
       const port = await freePort(0);
-      const part = await startNode(
-        `receiver-${number}`,
-        'receiver',
-        folder,
-        {
-          ...environment,
-          ONEFOLD_HOST: '127.0.0.1',
-          ONEFOLD_PORT: String(port),
-        },
-        crashed,
-      );
+      const own = { ...environment, ONEFOLD_HOST: '127.0.0.1', ONEFOLD_PORT: String(port) };
+      const part = start({ name: `receiver-${number}`, command: ['receiver'], environment: own });
       return { ...part, url: `http://127.0.0.1:${port}/webhooks/shop` };
     }),
   );
@@ -130,58 +69,7 @@ export async function startTopology(
     crashed,
     async stop() {
       for (const part of [...receivers, ...workers]) await part.kill();
-      await temporal.stop(true);
-      await postgres.stop(true);
-      await rm(folder, { recursive: true, force: true });
+      await stop();
     },
   };
-}
-
-async function startNode(
-  name: string,
-  command: 'receiver' | 'worker',
-  folder: string,
-  environment: NodeJS.ProcessEnv,
-  crashed: string[],
-): Promise<Part> {
-  const log = createWriteStream(join(folder, `${name}.log`), { flags: 'a' });
-  const launch = (): ChildProcess => {
-    const started = spawn(process.execPath, [main, command, '--config', config], {
-      env: environment,
-      stdio: ['ignore', 'pipe', 'pipe'],
-    });
-    started.stdout?.pipe(log, { end: false });
-    started.stderr?.pipe(log, { end: false });
-    started.once('exit', (code, signal) => {
-      if (signal !== 'SIGKILL') crashed.push(`${name} (${signal ?? `exit code ${code}`})`);
-    });
-    return started;
-  };
-  let child = launch();
-  return {
-    name,
-    pid: () => child.pid ?? 0,
-    kill: async () => {
-      if (child.exitCode !== null || child.signalCode !== null) return;
-      const gone = new Promise((resolve) => child.once('exit', resolve));
-      child.kill('SIGKILL');
-      await gone;
-    },
-    restart: async () => {
-      child = launch();
-    },
-  };
-}
-
-/** A killed server's children and locks take a moment to go. */
-async function again<Value>(start: () => Promise<Value>): Promise<Value> {
-  const until = Date.now() + backWithinMs;
-  for (;;) {
-    try {
-      return await start();
-    } catch (error) {
-      if (Date.now() > until) throw error;
-      await sleep(250);
-    }
-  }
 }

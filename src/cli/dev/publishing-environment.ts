@@ -6,16 +6,17 @@ import { join } from 'node:path';
 const ownMachine = 'localhost,127.0.0.0/8,::1';
 
 /**
- * What publishing needs, where nobody has set it: a key that seals the secrets of endpoints, kept beside the data that it
- * seals, and the permission to send to this machine.
+ * What publishing needs, where nobody has set it: a key that seals the secrets of endpoints, and the permission to send to
+ * this machine.
  *
- * @param folder The data folder.
+ * @param keyFolder Where the key is kept; undefined for no key, where what it sealed would outlive it.
  */
-export async function publishingEnvironment(folder: string): Promise<NodeJS.ProcessEnv> {
-  const { ONEFOLD_SECRETS_KEYS, ONEFOLD_EGRESS_ALLOW } = process.env;
+export async function publishingEnvironment(keyFolder: string | undefined): Promise<NodeJS.ProcessEnv> {
+  const { ONEFOLD_SECRETS_KEYS, ONEFOLD_EGRESS_ALLOW, ONEFOLD_EGRESS_ALLOW_TENANTS } = process.env;
   return {
-    ONEFOLD_SECRETS_KEYS: ONEFOLD_SECRETS_KEYS || (await keptKey(join(folder, 'secrets-keys'))),
+    ONEFOLD_SECRETS_KEYS: ONEFOLD_SECRETS_KEYS || (keyFolder && (await keptKey(join(keyFolder, 'secrets-keys')))),
     ONEFOLD_EGRESS_ALLOW: ONEFOLD_EGRESS_ALLOW || ownMachine,
+    ONEFOLD_EGRESS_ALLOW_TENANTS: ONEFOLD_EGRESS_ALLOW_TENANTS || 'true',
   };
 }
 

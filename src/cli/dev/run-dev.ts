@@ -75,14 +75,14 @@ async function startApp(
   const port = await freePort(settings.port, settings.host);
   noteOtherPort('the receiver', settings.port, port, progress);
   const environment = { ...servers.environment, ONEFOLD_HOST: settings.host, ONEFOLD_PORT: String(port) };
-  const environmentFile =
-    servers.dataPath === undefined
-      ? undefined
-      : await writeEnvironmentFile(servers.dataPath, { ...environment, ONEFOLD_CONFIG: settings.configFile });
+  const environmentFile = await writeEnvironmentFile(servers.folder, {
+    ...environment,
+    ONEFOLD_CONFIG: settings.configFile,
+  });
   let shown = false;
   const app = superviseApp({
     spawn: () => spawnApp(environment),
-    recordFile: servers.dataPath === undefined ? undefined : join(servers.dataPath, appRecord),
+    recordFile: join(servers.folder, appRecord),
     report: progress,
     onReady: (ready, pid) => {
       if (shown) {
@@ -104,7 +104,7 @@ async function startApp(
 
 async function showReady(
   settings: DevSettings,
-  servers: DevServers & { readonly environmentFile: string | undefined },
+  servers: DevServers & { readonly environmentFile: string },
   ready: AppReady,
   appPid: number,
   startedAt: number,
@@ -119,7 +119,7 @@ async function showReady(
       temporal: { address: temporal.address, ui: temporal.uiUrl ?? null, namespace: temporal.namespace },
       postgres: { url: shownDatabaseUrl },
       data: dataPath ?? null,
-      environment: environmentFile ?? null,
+      environment: environmentFile,
       pid: process.pid,
       appPid,
     };
@@ -140,9 +140,7 @@ async function showReady(
             string,
           ],
         ]),
-    ...(environmentFile === undefined
-      ? []
-      : [['for other terminals', `. ${relativeIfBelow(environmentFile)}`] as [string, string]]),
+    ['for other terminals', `. ${relativeIfBelow(environmentFile)}`],
   ];
   const width = Math.max(...rows.map(([name]) => name.length));
   const lines = rows.map(([name, value]) => `  ${name.padEnd(width)}  ${value}`);

@@ -23,7 +23,9 @@ export interface DevServers {
   readonly temporal: { readonly address: string; readonly namespace: string; readonly uiUrl: string | undefined };
   /** With the password, where the database is ours; without, where it is the user's. For showing. */
   readonly shownDatabaseUrl: string;
-  /** The folder that holds the embedded servers' data; undefined where both servers are the user's own. */
+  /** The data folder, which holds what else is kept of this project too. */
+  readonly folder: string;
+  /** The same where it holds the data of embedded servers; undefined where both servers are the user's own. */
   readonly dataPath: string | undefined;
   /** Variables by which the app finds the servers: what of ours to set, and what of the user's to leave out. */
   readonly environment: NodeJS.ProcessEnv;
@@ -45,18 +47,13 @@ export const appRecord = 'app.process';
  */
 export async function startServers(settings: DevSettings, closing: Close[], progress: Progress): Promise<DevServers> {
   const { databaseUrl, temporalAddress } = settings;
-  const folder =
-    databaseUrl !== undefined && temporalAddress !== undefined ? undefined : await openFolder(settings, progress);
-  if (folder !== undefined) {
-    closing.push(() => folder.close());
-    // An app of an earlier, killed start would go on taking tasks with old code.
-    await stopRecordedProcess(join(folder.path, appRecord), 'SIGTERM');
-  }
+  const folder = await openFolder(settings, progress);
+  closing.push(() => folder.close());
+  // An app of an earlier, killed start would go on taking tasks with old code.
+  await stopRecordedProcess(join(folder.path, appRecord), 'SIGTERM');
   const [postgres, temporal] = await Promise.allSettled([
     openDatabase(settings, folder, progress),
-    temporalAddress === undefined && folder !== undefined
-      ? openTemporal(settings, folder, progress)
-      : checkTemporal(progress),
+    temporalAddress === undefined ? openTemporal(settings, folder, progress) : checkTemporal(progress),
   ]);
   // In this order, so that Temporal ends first: it has nothing to do with PostgreSQL, but its last tasks have.
   for (const opened of [postgres, temporal]) {
@@ -67,11 +64,13 @@ export async function startServers(settings: DevSettings, closing: Close[], prog
   return {
     temporal: temporal.value.shown,
     shownDatabaseUrl: postgres.value.shownUrl,
-    dataPath: folder?.path,
+    folder: folder.path,
+    dataPath: databaseUrl !== undefined && temporalAddress !== undefined ? undefined : folder.path,
     environment: {
       ...process.env,
       ...temporal.value.environment,
-      ...(folder === undefined ? {} : await publishingEnvironment(folder.path)),
+      // A database of the user's own outlives an ephemeral folder, and with it what a key from there has sealed.
+      ...(await publishingEnvironment(settings.ephemeral && databaseUrl !== undefined ? undefined : folder.path)),
       DATABASE_URL: postgres.value.url,
     },
     ended: Promise.race([
@@ -91,7 +90,7 @@ function endOf(name: string, exited: Promise<void> | undefined): Promise<string>
 
 async function openDatabase(
   settings: DevSettings,
-  folder: DataFolder | undefined,
+  folder: DataFolder,
   progress: Progress,
 ): Promise<{ readonly url: string; readonly shownUrl: string; readonly server?: PostgresServer }> {
   const migrate = async (url: string) => {
@@ -102,8 +101,8 @@ async function openDatabase(
     });
     if (settings.setupFile !== undefined) await runSetup(url, settings.setupFile);
   };
-  if (settings.databaseUrl !== undefined || folder === undefined) {
-    const url = settings.databaseUrl ?? '';
+  if (settings.databaseUrl !== undefined) {
+    const url = settings.databaseUrl;
     await migrate(url);
     return { url, shownUrl: withoutPassword(url) };
   }

@@ -23,7 +23,7 @@ export function listEndpointsCommand(): Command {
       ]),
     )
     .option('--type <type>', 'those which a message of this type would be sent to')
-    .option('--limit <number>', 'how many, 1 to 500 (default 100)')
+    .option('--limit <number>', 'how many, 1 to 200 (default 50)')
     .option('--cursor <text>', 'go on where the list before ended');
   return withTenantOptions(command).action(async ({ state, type, limit, cursor, ...flags }: ListFlags) => {
     await runOnEndpoints(flags, async (endpoints) => {

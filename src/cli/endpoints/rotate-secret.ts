@@ -1,4 +1,5 @@
 import { Command } from 'commander';
+import { withUnit } from '../with-unit.js';
 import { type ActFlags, actOf, print, runOnEndpoints, withActOptions, withTenantOptions } from './run-on-endpoints.js';
 import { secretInWords } from './secret-in-words.js';
 import { readGiven } from './settings-options.js';
@@ -18,6 +19,7 @@ export function rotateSecretCommand(): Command {
     .option(
       '--overlap <duration>',
       "how long the former secrets go on signing, up to '30 days'; 0 stops them at once (default 24 hours)",
+      withUnit,
     )
     .option(
       '--secret-file <file>',

@@ -3,6 +3,7 @@ import { text as textOf } from 'node:stream/consumers';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import { OnefoldError } from '../../errors.js';
 import type { EndpointChanges } from '../../publisher/endpoint-settings.js';
+import { withUnit } from '../with-unit.js';
 
 /** Settings of an endpoint as options give them. */
 export interface SettingsFlags {
@@ -35,13 +36,17 @@ export function withSettingsOptions(command: Command): Command {
     )
     .option('--rate-limit <number>', 'requests per second at most, 0.1 to 10000 (default: no limit)', readNumber)
     .option('--concurrency <number>', 'requests at once at most, 1 to 100 (default 10)', readNumber)
-    .option('--timeout <duration>', "of one request, '1 second' to '60 seconds' (default 15 seconds)")
+    .option('--timeout <duration>', "of one request, '1 second' to '60 seconds' (default 15 seconds)", withUnit)
     .option(
       '--schedule <durations>',
       "pauses between attempts, such as '5s,1m,1h'; none for a single attempt (default: ten, to some three days)",
       readSchedule,
     )
-    .option('--maximum-elapsed <duration>', "from publishing to the last attempt, at most '30 days' (default 5 days)")
+    .option(
+      '--maximum-elapsed <duration>',
+      "from publishing to the last attempt, at most '30 days' (default 5 days)",
+      withUnit,
+    )
     .option('--at-most-once', 'do not repeat an attempt that may have arrived');
 }
 
@@ -73,7 +78,11 @@ export async function settingsOf(flags: SettingsFlags): Promise<EndpointChanges>
 
 /** Reads a file, or standard input where it is `-`, so that what is secret stands in no list of processes. */
 export async function readGiven(file: string): Promise<string> {
-  return (file === '-' ? await textOf(process.stdin) : await readFile(file, 'utf8')).trim();
+  try {
+    return (file === '-' ? await textOf(process.stdin) : await readFile(file, 'utf8')).trim();
+  } catch (cause) {
+    throw new OnefoldError('config_invalid', `${file} cannot be read: ${(cause as Error).message}`, { cause });
+  }
 }
 
 async function readHeaders(file: string): Promise<Readonly<Record<string, string>>> {
@@ -101,5 +110,8 @@ function readNumber(text: string): number {
 }
 
 function readSchedule(text: string): readonly string[] {
-  return text.trim() === 'none' ? [] : readList(text);
+  if (text.trim() === 'none') return [];
+  const pauses = readList(text).map(withUnit);
+  if (pauses.length > 0) return pauses;
+  throw new InvalidArgumentError("expected pauses such as '5s,1m,1h', or none for a single attempt");
 }

@@ -1,4 +1,4 @@
-import { Command, Option } from 'commander';
+import { Command, InvalidArgumentError } from 'commander';
 import type { EndpointChanges } from '../../publisher/endpoint-settings.js';
 import { endpointLine } from './print-endpoint.js';
 import { type ActFlags, actOf, print, runOnEndpoints, withActOptions, withTenantOptions } from './run-on-endpoints.js';
@@ -17,9 +17,11 @@ const defaults = {
   'at-most-once': 'atMostOnce',
 } as const satisfies Record<string, keyof EndpointChanges>;
 
+type Setting = keyof typeof defaults;
+
 interface UpdateFlags extends ActFlags, SettingsFlags {
   readonly url?: string;
-  readonly default?: readonly (keyof typeof defaults)[];
+  readonly default?: readonly Setting[];
 }
 
 /** `onefold endpoints update` */
@@ -29,8 +31,10 @@ export function updateEndpointCommand(): Command {
     .argument('<id>', 'of the endpoint')
     .option('--url <url>', 'where messages go')
     .option('--types <patterns>', 'types it is sent, in place of those it has', readList);
-  withSettingsOptions(command).addOption(
-    new Option('--default <settings...>', 'take settings back to their defaults').choices(Object.keys(defaults)),
+  withSettingsOptions(command).option(
+    '--default <settings>',
+    `take settings back to their defaults, such as 'schedule,timeout': any of ${Object.keys(defaults).join(', ')}`,
+    readDefaults,
   );
   return withTenantOptions(withActOptions(command)).action(async (id: string, flags: UpdateFlags) => {
     const changes = {
@@ -44,4 +48,13 @@ export function updateEndpointCommand(): Command {
       print(flags, updated.endpoint, (endpoint) => `${endpointLine(endpoint)}\n`);
     });
   });
+}
+
+/** One text, and not as many as follow: the id of the endpoint may be among those. */
+function readDefaults(text: string, before: readonly Setting[] = []): readonly Setting[] {
+  const names = readList(text);
+  if (names.length > 0 && names.every((name): name is Setting => Object.hasOwn(defaults, name))) {
+    return [...before, ...names];
+  }
+  throw new InvalidArgumentError(`Allowed choices are ${Object.keys(defaults).join(', ')}.`);
 }

@@ -121,12 +121,12 @@ export function keysFailure({ sealer }: Pick<PublicationsContext, 'sealer'>): On
 }
 
 function judgeEgress({ egressRules }: PublicationsContext, production: boolean): readonly Finding[] {
-  const { hosts, ranges } = egressRules;
+  const { hosts, ranges, tenants } = egressRules;
   if (!production || hosts.size + ranges.length === 0) return [];
   return [
     finding('egress_allowed_in_production', {
       place: 'ONEFOLD_EGRESS_ALLOW, or createOnefold.egress',
-      message: `with NODE_ENV=production, ${allowed(hosts.size, ranges.length)} may be sent to although not public, and over http: whoever may add endpoints reaches them`,
+      message: `with NODE_ENV=production, ${allowed(hosts.size, ranges.length)} may be sent to although not public, and over http: whoever may add endpoints${tenants ? '' : ' without a tenant'} reaches them`,
       remedy: 'allow nothing there but what your own endpoints need, and check who may add endpoints',
     }),
   ];

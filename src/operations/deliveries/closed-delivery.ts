@@ -2,7 +2,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { WorkflowExecutionDescription } from '@temporalio/client';
 import { OnefoldError } from '../../errors.js';
 import type { Sql } from '../../ledger/database.js';
+import { measureQueued, type QueuedDelivery } from '../../ledger/publication-deliveries/measure-queued.js';
 import { type DeliveryInFull, readDelivery } from '../../ledger/publication-deliveries/read-delivery.js';
+import { relayWindow } from '../../publisher/relay-window.js';
 import type { OperationsContext } from '../context.js';
 import { describeExecution, isClosed } from '../describe-execution.js';
 import type { NamedDelivery } from './read-delivery-name.js';
@@ -20,6 +22,9 @@ export interface ClosedDelivery {
  */
 const closeWaitMs = 10_000;
 const lookEveryMs = 50;
+
+/** What a relay that runs leaves queued for longer is not for want of a moment, ms. */
+const aboutToMs = 60_000;
 
 /**
  * Reads a delivery that can be sent again.
@@ -46,7 +51,8 @@ export async function readClosedDelivery(
       );
     }
     if (recorded.state === 'queued') {
-      throw new OnefoldError('replay_refused', `${named(delivery)} was never started: a relay is about to do that`);
+      const why = whyQueued(await measureQueued(sql, context.ledger.schema, delivery, relayWindow));
+      throw new OnefoldError('replay_refused', `${named(delivery)} was never started: ${why}`);
     }
     if (!execution || isClosed(execution)) return { recorded, execution };
     if (recorded.state === 'started' || Date.now() > until) {
@@ -57,6 +63,14 @@ export async function readClosedDelivery(
     }
     await sleep(lookEveryMs);
   }
+}
+
+/** A relay starts what is queued within moments, unless there is a reason. */
+function whyQueued({ waitedMs, behind }: QueuedDelivery): string {
+  if (waitedMs < aboutToMs) return 'a relay is about to do that';
+  const waited = `it has waited for ${Math.floor(waitedMs / 60_000)} min`;
+  if (behind) return `${waited}, since others to its endpoint are to be sent first`;
+  return `${waited}, so no relay seems to run: start one (onefold worker, onefold relay), and it is sent`;
 }
 
 /** A delivery that the ledger does not have. */

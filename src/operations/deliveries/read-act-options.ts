@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { OnefoldError } from '../../errors.js';
+import { type ErrorCode, OnefoldError } from '../../errors.js';
 import { cutText } from '../../identity/cut-text.js';
 import { storableText } from '../../ledger/storable-text.js';
 
@@ -21,14 +21,18 @@ const reasonLimit = 2_000;
 /**
  * Reads who acts, and gives the act an identity where it has none. Longer names and reasons are cut.
  *
- * @throws {OnefoldError} `replay_refused` where one is blank, or the id is no text of at most 200 characters.
+ * @param code Of the refusal.
+ * @throws {OnefoldError} with that code where one is blank, or the id is no text of at most 200 characters.
  */
-export function readActOptions({ by, reason, id }: ActOptions): Required<ActOptions> {
+export function readActOptions(
+  { by, reason, id }: ActOptions,
+  code: ErrorCode = 'replay_refused',
+): Required<ActOptions> {
   if (by.trim() === '' || reason.trim() === '' || id?.trim() === '') {
-    throw new OnefoldError('replay_refused', 'an act needs who asks for it, a reason, and an id that is not blank');
+    throw new OnefoldError(code, 'an act needs who asks for it, a reason, and an id that is not blank');
   }
   if (id !== undefined && (id.length > idLimit || id.includes('\0') || cutText(id, idLimit) !== id)) {
-    throw new OnefoldError('replay_refused', `the id of an act is text of at most ${idLimit} characters`);
+    throw new OnefoldError(code, `the id of an act is text of at most ${idLimit} characters`);
   }
   return {
     by: storableText(cutText(by, byLimit)),

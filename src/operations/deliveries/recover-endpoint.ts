@@ -1,6 +1,8 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { OnefoldError } from '../../errors.js';
 import { checkTenant } from '../../identity/check-tenant.js';
 import { countDeadDeliveries } from '../../ledger/publication-deliveries/count-dead-deliveries.js';
+import { countUnsentDeliveries, type UnsentOf } from '../../ledger/publication-deliveries/count-unsent-deliveries.js';
 import { type DeadPlace, listDeadDeliveries } from '../../ledger/publication-deliveries/list-dead-deliveries.js';
 import { readAct, recordAct, setActOutcome } from '../../ledger/record-act.js';
 import type { EndpointState } from '../../publisher/endpoint.js';
@@ -9,6 +11,7 @@ import type { OperationsContext } from '../context.js';
 import { getEndpoint } from '../endpoints/get-endpoint.js';
 import { operationFailure } from '../operation-failure.js';
 import { endpointActKey } from './act-keys.js';
+import { type Interruption, interruption } from './interruption.js';
 import { type ActOptions, readActOptions } from './read-act-options.js';
 import { readDeliveryName } from './read-delivery-name.js';
 import { registeredAttributes } from './replay-delivery.js';
@@ -22,7 +25,7 @@ export interface RecoverOptions extends ActOptions {
   readonly until?: Date;
   /** Only count them. */
   readonly dryRun?: boolean;
-  /** Called after each few deliveries. */
+  /** Called after each few deliveries, and once a second while the endpoint has enough before it. */
   readonly onProgress?: (progress: RecoverProgress) => void;
 }
 
@@ -34,10 +37,12 @@ export interface RecoverProgress {
   readonly found: number;
   /** New runs that send them. */
   readonly started: number;
-  /** Of others somebody else has started a run meanwhile. */
+  /** Of others somebody else has started a run meanwhile, or has given them up. */
   readonly lostRace: number;
   /** Others cannot be sent now. */
   readonly refused: number;
+  /** Deliveries that the endpoint has before it, where the recovery waits until there are fewer. */
+  readonly waitingFor?: number;
 }
 
 /** What came of a recovery. */
@@ -56,10 +61,17 @@ export interface RecoverOutcome extends RecoverProgress {
    */
   readonly outcome: 'recovered' | 'interrupted' | 'dry_run';
   /** Why it was interrupted. */
-  readonly because?: { readonly code: string; readonly message: string };
+  readonly because?: Interruption;
   /** The first of those that were refused. */
   readonly refusals: readonly RefusedReplay[];
 }
+
+/**
+ * What an endpoint may have before it when more is started: what is beyond costs nothing where it is, and as an open
+ * workflow a timer and a place in queues that others stand in too.
+ */
+const mostUnsent = 200;
+const lookEveryMs = 1000;
 
 /** A list of every refusal would be as long as the set. */
 const refusalsKept = 20;
@@ -76,6 +88,9 @@ interface Seen {
  * is frozen by the moment at which the act was recorded: what is dead-lettered after that, its own replays among them, is
  * not in it. A recovery that was broken off goes on under the same id, whatever `since` says then; no delivery is sent
  * twice by it.
+ *
+ * While the endpoint has two hundred deliveries before it, unless it is paused, no more are started, so that a long outage
+ * floods neither it nor the workers.
  *
  * @throws {OnefoldError} `config_invalid` for an unknown option, `request_invalid` for a time that is none,
  * `endpoint_unknown`, `replay_refused` while the endpoint is disabled or when it was removed, without who or why, and for
@@ -103,8 +118,10 @@ export async function recoverEndpoint(
     if (options.dryRun) {
       return { ...named, ...given, found, ...nothing, outcome: 'dry_run', refusals: [] };
     }
-    const set = await recordedSet(context, endpoint, act, options, found);
-    const ended = await replayAll(context, { ...endpoint, ...set }, act, options.onProgress, options.id === undefined);
+    const recorded = await recordedSet(context, endpoint, act, options, found);
+    const { at: _at, ...set } = recorded;
+    const isNew = options.id === undefined;
+    const ended = await replayAll(context, { ...endpoint, ...recorded }, act, options.onProgress, isNew);
     if (ended.outcome === 'recovered') await setActOutcome(query, schema, { tenant, id: act.id, outcome: 'recovered' });
     const outcome: RecoverOutcome = { ...named, ...set, ...ended };
     const { started, lostRace, refused } = ended;
@@ -136,6 +153,14 @@ async function takingState(
   return state;
 }
 
+/** What a recovery is about, and when it was recorded. */
+interface RecordedSet {
+  readonly since: Date;
+  readonly until: Date;
+  readonly at: Date;
+  readonly found: number;
+}
+
 /** Records the act, or reads what the one before under this id was about. */
 async function recordedSet(
   { ledger }: OperationsContext,
@@ -143,7 +168,7 @@ async function recordedSet(
   { id, by, reason }: Required<ActOptions>,
   { since, until }: RecoverOptions,
   found: number,
-): Promise<{ readonly since: Date; readonly until: Date; readonly found: number }> {
+): Promise<RecordedSet> {
   const { query } = ledger.database;
   const seen: Seen = { since: since.toISOString(), ...(until ? { until: until.toISOString() } : {}), found };
   const eventKey = endpointActKey(tenant, endpoint);
@@ -163,7 +188,7 @@ async function recordedSet(
   }
   const first = JSON.parse(act.seen) as Seen;
   const end = first.until === undefined ? act.at : new Date(Math.min(Date.parse(first.until), act.at.getTime()));
-  return { since: new Date(first.since), until: end, found };
+  return { since: new Date(first.since), until: end, at: act.at, found };
 }
 
 /**
@@ -172,7 +197,7 @@ async function recordedSet(
  */
 async function replayAll(
   context: OperationsContext,
-  set: EndpointName & { readonly since: Date; readonly until: Date; readonly found: number },
+  set: EndpointName & RecordedSet,
   act: Required<ActOptions>,
   onProgress: RecoverOptions['onProgress'],
   isNew: boolean,
@@ -184,6 +209,8 @@ async function replayAll(
   const progress = (): RecoverProgress => ({ found: set.found, ...counts });
   try {
     for (let after: DeadPlace | undefined; ; ) {
+      const of = { ...set, id: act.id, ...(after ? { upTo: after } : {}) };
+      await roomBefore(context, of, counts.refused, (waitingFor) => onProgress?.({ ...progress(), waitingFor }));
       const page = await listDeadDeliveries(query, context.ledger.schema, set, {
         ...(after ? { after } : {}),
         limit: replaysAtOnce,
@@ -198,7 +225,7 @@ async function replayAll(
       );
       for (const replay of await Promise.all(replays)) {
         if (replay.outcome === 'started') counts.started += 1;
-        if (replay.outcome === 'lost_race') counts.lostRace += 1;
+        if (replay.outcome === 'lost_race' || replay.outcome === 'superseded') counts.lostRace += 1;
         if (replay.outcome !== 'refused') continue;
         counts.refused += 1;
         if (refusals.length < refusalsKept) refusals.push(replay);
@@ -209,10 +236,30 @@ async function replayAll(
     }
   } catch (error) {
     // The act is recorded and partly carried out: whoever asked has to learn under which id it goes on.
-    const failure = operationFailure(error);
-    const code = failure instanceof OnefoldError ? failure.code : 'internal_error';
-    const message = failure instanceof Error ? failure.message : typeof failure;
-    context.log.warn({ endpoint: set.endpoint, act: act.id, code, reason: message }, 'endpoint.recovery_interrupted');
-    return { ...progress(), outcome: 'interrupted', because: { code, message }, refusals };
+    const because = interruption(operationFailure(error));
+    const { code, message: reason } = because;
+    context.log.warn({ endpoint: set.endpoint, act: act.id, code, reason }, 'endpoint.recovery_interrupted');
+    return { ...progress(), outcome: 'interrupted', because, refusals };
+  }
+}
+
+/**
+ * Waits until the endpoint has less before it. One that is paused holds what it has for as long as a person likes, which costs
+ * it nothing.
+ *
+ * @param refused Of those asked for, which stay dead letters.
+ * @throws {OnefoldError} `replay_refused` where the endpoint was disabled or removed meanwhile.
+ */
+async function roomBefore(
+  context: OperationsContext,
+  of: UnsentOf,
+  refused: number,
+  onWait: (unsent: number) => void,
+): Promise<void> {
+  for (;;) {
+    const unsent = (await countUnsentDeliveries(context.ledger.database.query, context.ledger.schema, of)) - refused;
+    if (unsent < mostUnsent || (await takingState(context, of)) === 'paused') return;
+    onWait(unsent);
+    await sleep(lookEveryMs);
   }
 }

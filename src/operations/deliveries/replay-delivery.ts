@@ -3,6 +3,7 @@ import { WorkflowExecutionAlreadyStartedError } from '@temporalio/client';
 import { OnefoldError } from '../../errors.js';
 import type { TransactionLimits } from '../../ledger/database.js';
 import type { DeliveryState } from '../../ledger/publication-deliveries/delivery-row.js';
+import { laterAct } from '../../ledger/publication-deliveries/later-act.js';
 import { lockAct } from '../../ledger/publication-deliveries/lock-act.js';
 import { type RecordedAct, readAct, recordAct, setActOutcome } from '../../ledger/record-act.js';
 import { deliveryPolicy } from '../../publisher/delivery-policy.js';
@@ -47,10 +48,13 @@ export interface ReplayDeliveryOutcome extends Seen {
   readonly id: string;
   /**
    * `started`: a new run sends it, with the whole budget before it. `lost_race`: another run of the delivery was started
-   * meanwhile, and sends it. `dry_run`: nothing was changed.
+   * meanwhile, and sends it. `superseded`: before this wish could start a run, a later act sent the delivery or gave it up,
+   * and that stands. `dry_run`: nothing was changed.
    */
-  readonly outcome: 'started' | 'lost_race' | 'dry_run';
+  readonly outcome: 'started' | 'lost_race' | 'superseded' | 'dry_run';
   readonly runId?: string;
+  /** Id of the later act, where there was one. */
+  readonly supersededBy?: string;
 }
 
 /** Everything a replay asks of Temporal, the wait for an ending run included. */
@@ -177,11 +181,22 @@ async function carryOut(
       outcome,
       ...(runId === undefined ? {} : { runId }),
     });
+    const superseded = async (): Promise<ReplayDeliveryOutcome | undefined> => {
+      const by = await laterAct(sql, schema, delivery, act);
+      return by === undefined ? undefined : { ...answer('superseded'), supersededBy: by };
+    };
+    if (act.outcome === 'superseded') return (await superseded()) ?? answer('superseded');
     if (act.outcome === 'lost_race') return answer('lost_race');
     const mayHaveRun = closed === undefined || act.outcome !== 'asked';
     const earlierRun = mayHaveRun ? await runOf(context, deliveryKey, id) : undefined;
     if (act.outcome === 'started') return answer('started', earlierRun);
-    // The process that recorded it may have died after the start, before it could write that down.
+    // The process that recorded it may have died before the start, and somebody else have acted since: a run would send nothing.
+    const late = earlierRun === undefined ? await superseded() : undefined;
+    if (late) {
+      await setActOutcome(sql, schema, { tenant, id, outcome: 'superseded' });
+      return late;
+    }
+    // Or it may have died after the start, before it could write that down.
     const runId =
       earlierRun ??
       (await start(context, deliveryKey, {

@@ -7,6 +7,7 @@ import { listPublications } from '../../ledger/publication-deliveries/list-publi
 import { refuseUnknownOptions } from '../../runtime/options.js';
 import type { OperationsContext } from '../context.js';
 import { operationFailure } from '../operation-failure.js';
+import { type Interruption, interruption } from './interruption.js';
 import { readActOptions } from './read-act-options.js';
 import { readDeliveryName } from './read-delivery-name.js';
 import { type ReplayDeliveryOptions, type ReplayDeliveryOutcome, registeredAttributes } from './replay-delivery.js';
@@ -26,7 +27,15 @@ export interface ReplayPublicationOutcome {
   readonly publication: string;
   /** Identity of the wish; that of each delivery's own act is `<id>/<endpoint>`. */
   readonly id: string;
+  /** Each that was asked for, with its own outcome. */
   readonly deliveries: readonly (ReplayDeliveryOutcome | RefusedReplay)[];
+  /**
+   * `replayed`: all were asked for. `interrupted`: not all could be; the same id goes on where this stopped. `dry_run`:
+   * nothing was changed.
+   */
+  readonly outcome: 'replayed' | 'interrupted' | 'dry_run';
+  /** Why it was interrupted. */
+  readonly because?: Interruption;
 }
 
 const ended: ReadonlySet<DeliveryState> = new Set(['delivered', 'dead_lettered', 'abandoned']);
@@ -36,7 +45,8 @@ const ended: ReadonlySet<DeliveryState> = new Set(['delivered', 'dead_lettered',
  * Repeating it under the same id is harmless, and goes on where it stopped.
  *
  * @throws {OnefoldError} `config_invalid` for an unknown option, `identity_invalid`, `publication_unknown`,
- * `replay_refused` for a wish without who or why; `temporal_unavailable`, `ledger_unavailable`, `migration_missing`.
+ * `replay_refused` for a wish without who or why; `temporal_unavailable`, `ledger_unavailable`, `migration_missing` where
+ * nothing was begun.
  */
 export async function replayPublication(
   context: OperationsContext,
@@ -51,6 +61,7 @@ export async function replayPublication(
   const { database, schema } = context.ledger;
   const carry = { dryRun: dryRun === true, registered: registeredAttributes(context) };
   const deliveries: (ReplayDeliveryOutcome | RefusedReplay)[] = [];
+  let begun = false;
   const actOf = (endpoint: string): string => `${act.id}/${endpoint}`;
   try {
     for (let after = ''; ; ) {
@@ -74,14 +85,23 @@ export async function replayPublication(
           carry,
         ),
       );
-      deliveries.push(...(await Promise.all(replays)));
+      begun ||= replays.length > 0;
+      const settled = await Promise.allSettled(replays);
+      deliveries.push(...settled.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : [])));
+      for (const one of settled) if (one.status === 'rejected') throw one.reason;
       after = page.at(-1)?.endpoint ?? '';
     }
     if (deliveries.length === 0) await insistOnPublication(context, tenant, publication);
   } catch (error) {
-    throw operationFailure(error);
+    const failure = operationFailure(error);
+    if (!begun || carry.dryRun) throw failure;
+    // Some may be recorded and carried out: whoever asked has to learn under which id it goes on.
+    const because = interruption(failure);
+    const { code, message: reason } = because;
+    context.log.warn({ publication, act: act.id, code, reason }, 'publication.replay_interrupted');
+    return { tenant, publication, id: act.id, deliveries, outcome: 'interrupted', because };
   }
-  return { tenant, publication, id: act.id, deliveries };
+  return { tenant, publication, id: act.id, deliveries, outcome: carry.dryRun ? 'dry_run' : 'replayed' };
 }
 
 async function insistOnPublication({ ledger }: OperationsContext, tenant: string, publication: string): Promise<void> {

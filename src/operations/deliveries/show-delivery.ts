@@ -55,7 +55,7 @@ const queryWithinMs = 3_000;
  */
 export async function showDelivery(context: OperationsContext, name: DeliveryName): Promise<ShownDelivery> {
   const named = readDeliveryName(name);
-  const { tenant, publication, endpoint, deliveryKey } = named;
+  const { tenant, deliveryKey } = named;
   const { database, schema } = context.ledger;
   const { query } = database;
   try {
@@ -64,12 +64,7 @@ export async function showDelivery(context: OperationsContext, name: DeliveryNam
     const [attemptsMade, acts, letters, status] = await Promise.all([
       listAttempts(query, schema, named, rowsShown),
       listActs(query, schema, { tenant, eventKey: deliveryKey }, rowsShown),
-      listDeadLetters(
-        query,
-        schema,
-        { tenant, kind: 'delivery', source: endpoint, of: publication, open: false },
-        { limit: 1 },
-      ),
+      listDeadLetters(query, schema, { tenant, kind: 'delivery', key: deliveryKey, open: false }, { limit: 1 }),
       found.state === 'started' ? askRun(context, named) : undefined,
     ]);
     const { cause, budget: _budget, ...delivery } = found;

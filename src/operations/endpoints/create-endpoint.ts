@@ -12,6 +12,7 @@ import { endpointOfRow } from '../../publisher/endpoint-of-row.js';
 import { newSecret, sealSecret } from '../../publisher/endpoint-secret.js';
 import { checkNewSettings, type EndpointSettings } from '../../publisher/endpoint-settings.js';
 import { newEndpointId } from '../../publisher/new-endpoint-id.js';
+import { tenantRules } from '../../runtime/egress-rules.js';
 import { inTransaction, readAct } from './change-endpoint.js';
 import type { EndpointAct, EndpointsDependencies } from './endpoints-dependencies.js';
 import { storedHeaders, storedSettings } from './stored-settings.js';
@@ -49,9 +50,10 @@ export async function createEndpoint(
   const secretPlace = { tenant, endpoint: ref.id, id: randomUUID() };
   const sealed = sealSecret(sealer, secret, secretPlace);
   const headers = storedHeaders(sealer, settings.headers, ref);
-  const { resolved } = await judgeDestination(settings.url, egressRules);
+  const { url, resolved } = await judgeDestination(settings.url, tenantRules(egressRules, tenant));
+  const stored = storedSettings({ ...settings, url });
   const row = await inTransaction(ledger, async (sql) => {
-    const row = await insertEndpoint(sql, ledger.schema, ref, storedSettings(settings), headers, endpointsLimit);
+    const row = await insertEndpoint(sql, ledger.schema, ref, stored, headers, endpointsLimit);
     if (!row) {
       throw new OnefoldError('endpoint_invalid', `a tenant has at most ${endpointsLimit} endpoints; remove some first`);
     }

@@ -7,7 +7,7 @@ import type { Logger } from '../../runtime/logger.js';
 export interface EndpointsDependencies {
   readonly ledger: Ledger;
   readonly sealer: Sealer;
-  /** What may be sent to beyond public addresses. */
+  /** What may be sent to beyond public addresses, and by whom. */
   readonly egressRules: EgressRules;
   readonly log: Pick<Logger, 'info'>;
 }

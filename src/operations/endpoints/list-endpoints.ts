@@ -3,10 +3,10 @@ import { checkTenant } from '../../identity/check-tenant.js';
 import { listEndpointRows } from '../../ledger/endpoints/list-endpoint-rows.js';
 import type { Endpoint, EndpointState } from '../../publisher/endpoint.js';
 import { endpointOfRow } from '../../publisher/endpoint-of-row.js';
-import { asEndpointInvalid } from '../../publisher/endpoint-settings.js';
 import { candidatePatterns } from '../../publisher/type-pattern.js';
 import { refuseUnknownOptions } from '../../runtime/options.js';
 import { operationFailure } from '../operation-failure.js';
+import { pageOf, readCursor, readLimit } from '../page-cursor.js';
 import type { EndpointsDependencies } from './endpoints-dependencies.js';
 
 /** Which endpoints are listed. */
@@ -17,7 +17,7 @@ export interface EndpointFilter {
   readonly type?: string;
   /** Where the page before ended: its `next`. */
   readonly cursor?: string;
-  /** Of one page, 1 to 500. Default 100. */
+  /** Of one page, 1 to 200. Default 50. */
   readonly limit?: number;
 }
 
@@ -29,13 +29,15 @@ export interface EndpointPage {
 }
 
 const states: readonly EndpointState[] = ['enabled', 'paused', 'disabled', 'removed'];
-const mostPerPage = 500;
+
+/** In the order of their creation, see `newEndpointId`. */
+const idForm = /^ep_[0-9a-z]+$/;
 
 /**
  * Lists endpoints of a tenant, page by page. One that is added meanwhile comes on the last page.
  *
- * @throws {OnefoldError} `endpoint_invalid` for a filter or cursor that is none, `identity_invalid`, `ledger_unavailable`,
- * `migration_missing`.
+ * @throws {OnefoldError} `config_invalid` for an unknown filter, `request_invalid` for a filter, limit or cursor that is
+ * none, `identity_invalid`, `ledger_unavailable`, `migration_missing`.
  */
 export async function listEndpoints(
   { ledger }: Pick<EndpointsDependencies, 'ledger'>,
@@ -43,39 +45,28 @@ export async function listEndpoints(
   filter: EndpointFilter = {},
 ): Promise<EndpointPage> {
   checkTenant(tenant);
-  asEndpointInvalid(() => refuseUnknownOptions(filter, ['state', 'type', 'cursor', 'limit'], 'endpoints'));
-  const { state, type, cursor, limit = 100 } = filter;
+  refuseUnknownOptions(filter, ['state', 'type', 'cursor', 'limit'], 'endpoints');
+  const { state, type, cursor } = filter;
   if (state !== undefined && !states.includes(state)) throw invalid(`state: expected one of ${states.join(', ')}`);
-  if (type !== undefined && (typeof type !== 'string' || type.includes('\0'))) throw invalid('type: expected a type');
-  if (!(Number.isInteger(limit) && limit >= 1 && limit <= mostPerPage)) {
-    throw invalid(`limit: expected a whole number from 1 to ${mostPerPage}`);
+  if (type !== undefined && (typeof type !== 'string' || type.trim() === '' || type.includes('\0'))) {
+    throw invalid("type: expected a type, such as 'order.paid'");
   }
+  const limit = readLimit(filter.limit);
+  const [after] = readCursor<[string]>(cursor, [idForm]) ?? [''];
   try {
     const rows = await listEndpointRows(ledger.database.query, ledger.schema, {
       tenant,
       states: state ? [state] : states.filter((one) => one !== 'removed'),
       ...(type === undefined ? {} : { patterns: candidatePatterns(type) }),
-      after: cursor === undefined ? '' : readCursor(cursor),
+      after,
       limit: limit + 1,
     });
-    const items = rows.slice(0, limit).map(endpointOfRow);
-    const last = items.at(-1);
-    return { items, ...(rows.length > limit && last ? { next: cursorOf(last) } : {}) };
+    return pageOf(rows, limit, endpointOfRow, ({ id }) => [id]);
   } catch (error) {
     throw operationFailure(error);
   }
 }
 
-function cursorOf({ id }: Endpoint): string {
-  return Buffer.from(id).toString('base64url');
-}
-
-function readCursor(cursor: string): string {
-  const id = typeof cursor === 'string' ? Buffer.from(cursor, 'base64url').toString('utf8') : '';
-  if (/^ep_[0-9a-z]+$/.test(id)) return id;
-  throw invalid("cursor: expected the 'next' of a page");
-}
-
 function invalid(what: string): OnefoldError {
-  return new OnefoldError('endpoint_invalid', what);
+  return new OnefoldError('request_invalid', what);
 }

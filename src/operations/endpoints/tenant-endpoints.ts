@@ -33,7 +33,7 @@ export interface EndpointsApi {
   /**
    * Lists endpoints in the order of their creation, page by page; removed ones only where `state` asks for them.
    *
-   * @throws {OnefoldError} `endpoint_invalid` for a filter or cursor that is none.
+   * @throws {OnefoldError} `request_invalid` for a filter, limit or cursor that is none.
    */
   list(filter?: EndpointFilter): Promise<EndpointPage>;
   /** Reads one endpoint; a removed one says so by its state. */

@@ -7,6 +7,7 @@ import { type Decision, decide } from '../../publisher/decisions.js';
 import { createEgressClient, type Exchange } from '../../publisher/egress/egress-client.js';
 import { defaultSendTimeoutMs } from '../../publisher/endpoint.js';
 import { requestOf } from '../../publisher/request-of.js';
+import { tenantRules } from '../../runtime/egress-rules.js';
 import { operationFailure } from '../operation-failure.js';
 import type { EndpointsDependencies } from './endpoints-dependencies.js';
 import { getEndpoint } from './get-endpoint.js';
@@ -51,7 +52,7 @@ export async function testEndpoint(
   const body = JSON.stringify({ type: testType, timestamp: new Date().toISOString(), data: { endpoint } });
   const message = { url, headers, secrets, body, eventId } as Parameters<typeof requestOf>[0];
   const request = requestOf(message, { tenant, endpoint }, sealer, Date.now());
-  const client = createEgressClient(egressRules);
+  const client = createEgressClient(tenantRules(egressRules, tenant));
   try {
     const test = { eventId, ...told(await client.send({ ...request, timeoutMs })) };
     const { decision, status, code } = test;

@@ -1,5 +1,6 @@
 import type { EndpointState } from '../../publisher/endpoint.js';
 import { candidatePatterns, checkAnyType } from '../../publisher/type-pattern.js';
+import { maximumPageRows } from '../page-cursor.js';
 import type { EndpointsDependencies } from './endpoints-dependencies.js';
 import { listEndpoints } from './list-endpoints.js';
 
@@ -29,7 +30,8 @@ export async function whoSubscribes(
   const found: Subscriber[] = [];
   let cursor: string | undefined;
   do {
-    const page = await listEndpoints(deps, tenant, { type, limit: 500, ...(cursor === undefined ? {} : { cursor }) });
+    const rest = cursor === undefined ? {} : { cursor };
+    const page = await listEndpoints(deps, tenant, { type, limit: maximumPageRows, ...rest });
     for (const { id, url, state, types } of page.items) {
       found.push({ id, url, state, matched: types.filter((one) => patterns.includes(one)) });
     }

@@ -4,7 +4,7 @@ import { basename, dirname, join, resolve } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { OnefoldError } from '../../errors.js';
 import { sha256 } from '../sha256.js';
-import { isReachable, postgresAccount } from './account.js';
+import { type Account, isReachable, postgresAccount } from './account.js';
 import { lockDataFolder } from './data-folder-lock.js';
 import { makeFolder } from './make-folder.js';
 import type { Progress } from './progress.js';
@@ -25,7 +25,7 @@ export interface DataFolder {
 }
 
 /**
- * Opens the folder that keeps the embedded servers' data, creating it where missing.
+ * Opens the folder that keeps the embedded servers' data and what else belongs to the project, creating it where missing.
  *
  * Root's PostgreSQL runs as another user, who cannot get into a project below root's closed home. The data then lie in
  * `/var/lib/onefold/<project>-<hash of the path>`, the same at every start, and a line of progress says so.
@@ -40,6 +40,11 @@ export async function openDataFolder(wished: string, progress: Progress): Promis
   // Whoever commits everything in their project does not mean this.
   await writeFile(join(path, '.gitignore'), '*\n');
   return { path, close: release };
+}
+
+/** Where the folder that {@link openDataFolder} opens lies, or would lie. */
+export function dataFolderPlace(wished: string): Promise<string> {
+  return reachablePlace(resolve(wished), () => {});
 }
 
 /** Makes a folder that is removed at the end. */
@@ -64,7 +69,7 @@ async function lockPatiently(path: string, progress: Progress): Promise<() => Pr
 }
 
 async function reachablePlace(path: string, progress: Progress): Promise<string> {
-  const account = await postgresAccount(join(path, 'postgres'));
+  const account = await accountIfAny(join(path, 'postgres'));
   if (account === undefined || (await isReachable(path, account))) return path;
   const project = basename(path).startsWith('.') ? basename(dirname(path)) : basename(path);
   const place = join(stateFolder, `${project}-${sha256(path).slice(0, 8)}`);
@@ -73,9 +78,14 @@ async function reachablePlace(path: string, progress: Progress): Promise<string>
 }
 
 async function reachableTemporaryFolder(): Promise<string> {
-  const account = await postgresAccount('');
+  const account = await accountIfAny('');
   const places = [tmpdir(), '/tmp', '/var/tmp'];
   if (account === undefined) return places[0] as string;
   for (const place of places) if (await isReachable(place, account)) return place;
   return places[0] as string;
+}
+
+/** Without any, what starts PostgreSQL says so; a folder is of use where it is another's, too. */
+function accountIfAny(existing: string): Promise<Account | undefined> {
+  return postgresAccount(existing).catch(() => undefined);
 }

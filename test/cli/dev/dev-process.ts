@@ -19,6 +19,7 @@ export interface ReadyLine {
   readonly temporal: { address: string; ui: string | null; namespace: string };
   readonly postgres: { url: string };
   readonly data: string | null;
+  readonly environment: string;
   readonly pid: number;
   readonly appPid: number;
 }

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { createOnefold } from '../../../src/onefold.js';
 import { checkConfiguration } from '../../../src/operations/check/check-configuration.js';
 import { checkPublications } from '../../../src/operations/check/check-publications.js';
@@ -14,16 +14,17 @@ interface Checked {
   readonly retry?: PublicationRetryOptions;
   readonly keys?: string;
   readonly allow?: readonly string[];
+  readonly tenants?: boolean;
   readonly production?: boolean;
 }
 
-function check({ retry = {}, keys = goodKeys, allow = [], production = false }: Checked = {}) {
+function check({ retry = {}, keys = goodKeys, allow = [], tenants = false, production = false }: Checked = {}) {
   const events = { 'order.shipped': types<unknown>() };
   return checkPublications(
     {
       publications: publications({ events, retry: { 'order.shipped': retry } }),
       sealer: createSealer(keys),
-      egressRules: egressRules(allow, 'test'),
+      egressRules: egressRules(allow, 'test', tenants),
     },
     production,
   );
@@ -105,7 +106,23 @@ test('what is not public and allowed is a warning in production alone, and is no
   const [found] = check({ allow, production: true }).findings;
   expect(found).toMatchObject({ id: 'egress_allowed_in_production', level: 'warning' });
   expect(found?.message).toContain('1 host name and 2 addresses or ranges');
+  expect(found?.message).toMatch(/whoever may add endpoints without a tenant reaches them$/);
   expect(JSON.stringify(found)).not.toContain('10.1.0.0');
+  const [open] = check({ allow, tenants: true, production: true }).findings;
+  expect(open?.message).toMatch(/whoever may add endpoints reaches them$/);
+});
+
+test.each([
+  [{ allow: ['10.0.0.0/8'] }, undefined, false],
+  [{ allow: ['10.0.0.0/8'] }, 'true', true],
+  [{ allow: ['10.0.0.0/8'], tenants: true }, undefined, true],
+  [{ tenants: false }, 'true', false],
+  [{}, 'true', true],
+])('with egress %o and the variable %s tenants are let in: %s', (egress, variable, tenants) => {
+  vi.stubEnv('ONEFOLD_EGRESS_ALLOW_TENANTS', variable);
+  onTestFinished(() => void vi.unstubAllEnvs());
+  const onefold = createOnefold({ sources: [], effects: [], egress });
+  expect(onefold[operationsContext].egressRules.tenants).toBe(tenants);
 });
 
 test('a setting that is wrong is a finding, not a defect', () => {

@@ -47,7 +47,7 @@ function application(publishes: boolean) {
     sources: [],
     effects: [],
     ...(publishes ? { publications: outgoing } : {}),
-    egress: { allow: ['127.0.0.1'] },
+    egress: { allow: ['127.0.0.1'], tenants: true },
     database,
     temporal: { address: inject('temporalAddress'), environment: {} },
     logger: pino({ level: 'silent' }),

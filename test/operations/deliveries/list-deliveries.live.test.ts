@@ -186,6 +186,17 @@ test('lists go by their indexes, with a hundred thousand deliveries beside', asy
   const { next: nextOfOne = '' } = await listDeliveries(explaining, { tenant, endpoint: one });
   await listDeliveries(explaining, { tenant, endpoint: one, cursor: nextOfOne });
   await listPublications(explaining, { tenant });
+  await stage.sql(
+    `INSERT INTO onefold.dead_letters (tenant, event_key, kind, source, event_id, type, code, message, input, effects, runs)
+     SELECT $1, 'publication/x/' || n, 'delivery', $2, 'many:' || n, 'order.note', 'c', 'm', '{}', '[]', '{}'
+     FROM generate_series(1, 20000) n`,
+    [tenant, one],
+  );
+  await stage.sql('ANALYZE onefold.dead_letters');
+  await showDelivery(explaining, { tenant, publication: 'many:1', endpoint: one });
+  expect(plans.filter((plan) => plan.includes('dead_letters'))).toEqual([
+    expect.stringContaining('dead_letters_by_event'),
+  ]);
   for (const plan of plans) expect(plan).not.toContain('Seq Scan');
 });
 

@@ -92,6 +92,48 @@ test('the set is frozen by the act: what its own replays end as is not sent a th
   await until('all rejected once more', () => receiver.requests.length === 9);
 });
 
+test('it starts no more while the endpoint has two hundred before it, says so, and goes on when there are fewer', async () => {
+  const { endpoint } = await missed(9);
+  await stage.sql(
+    `INSERT INTO onefold.publication_deliveries (tenant, publication, endpoint, state, started_at)
+     SELECT '', 'before:' || n, $1, 'started', now() FROM generate_series(1, 200) n`,
+    [endpoint],
+  );
+  const progress: RecoverProgress[] = [];
+  const recovering = recoverEndpoint(context(), { endpoint }, { ...bob, onProgress: (now) => void progress.push(now) });
+  await until('it waits', () => progress.filter(({ waitingFor }) => (waitingFor ?? 0) >= 200).length >= 2);
+  expect(progress.at(-1)).toMatchObject({ found: 9, started: 0 });
+  await stage.sql(`DELETE FROM onefold.publication_deliveries WHERE endpoint = $1 AND publication LIKE 'before:%'`, [
+    endpoint,
+  ]);
+  expect(await recovering).toMatchObject({ started: 9, outcome: 'recovered' });
+  await settled(endpoint, 9);
+});
+
+test('its own deliveries that nobody has sent yet are before the endpoint too, and one disabled meanwhile ends it', async () => {
+  const { endpoint } = await missed(9);
+  await stage.onefold.endpoints.update(endpoint, { rateLimit: 0.1 });
+  const { ledger } = context();
+  let counted = 0;
+  const query: Sql = async (text, values) => {
+    const answer = await ledger.database.query(text, values);
+    if (!text.includes('AS unsent')) return answer as never;
+    const [row] = answer.rows as { unsent: number }[];
+    counted = row?.unsent ?? 0;
+    if (counted === 0) return answer as never;
+    await stage.onefold.endpoints.disable(endpoint);
+    return { ...answer, rows: [{ unsent: 200 }] } as never;
+  };
+  const stuck = withLedger(context(), () => ({ ...ledger, database: { ...ledger.database, query } }));
+  expect(await recoverEndpoint(stuck, { endpoint }, bob)).toMatchObject({
+    started: 8,
+    outcome: 'interrupted',
+    because: { code: 'replay_refused' },
+  });
+  // One goes at once; the others wait for their turn, or have not been taken up.
+  expect(counted).toBeGreaterThanOrEqual(7);
+});
+
 test('since and until bound the time of the end', async () => {
   const { endpoint } = await missed(1);
   const [{ ended_at: endedAt } = { ended_at: new Date() }] = await stage.sql(

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
-import { operationsContext } from '../../../src/operations/context.js';
+import type { Sql } from '../../../src/ledger/database.js';
+import { operationsContext, withLedger } from '../../../src/operations/context.js';
 import { type ReplayDeliveryOptions, replayDelivery } from '../../../src/operations/deliveries/replay-delivery.js';
 import { replayPublication } from '../../../src/operations/deliveries/replay-publication.js';
 import { until } from '../../hazards/support/until.js';
@@ -173,6 +174,31 @@ test('a wish whose process died after the start is answered by its run, and noth
   expect(await acts(delivery)).toMatchObject([{ outcome: 'started' }]);
 });
 
+test('a wish whose start was lost is superseded by a later one that was carried out, and starts nothing', async () => {
+  const delivery = await sent(500);
+  const { eventId, state, attempts } = await replayDelivery(context(), delivery, { ...bob, dryRun: true });
+  const first = `lost-${randomUUID()}`;
+  await stage.sql(
+    `INSERT INTO onefold.acts (tenant, id, kind, event_key, actor, reason, seen, outcome)
+     VALUES ('', $1, 'replay', $2, 'bob', 'r', $3, 'asked')`,
+    [first, delivery.key, JSON.stringify({ eventId, state, attempts })],
+  );
+  const second = await replayDelivery(context(), delivery, bob);
+  await stage.end(delivery.endpoint, delivery.publication);
+  const runs = await runsOf(delivery);
+  for (const _time of [1, 2]) {
+    expect(await replayDelivery(context(), delivery, { ...bob, id: first })).toMatchObject({
+      outcome: 'superseded',
+      supersededBy: second.id,
+    });
+  }
+  expect(await runsOf(delivery)).toBe(runs);
+  expect(await acts(delivery)).toMatchObject([
+    { id: first, outcome: 'superseded' },
+    { id: second.id, outcome: 'started' },
+  ]);
+});
+
 test('a delivery under way is refused, and so is one that waits for a relay or whose endpoint was removed', async () => {
   const { id: endpoint } = await stage.endpoint(receiver.url, { schedule: ['1 hour'] });
   receiver.answer(() => 503);
@@ -276,6 +302,7 @@ test('a publication is sent again to the endpoints that it was dead-lettered for
   const replayed = await replayPublication(context(), { publication }, wish);
   expect(replayed).toMatchObject({
     id: wish.id,
+    outcome: 'replayed',
     deliveries: [{ endpoint: bad.id, id: `${wish.id}/${bad.id}`, outcome: 'started' }],
   });
   await stage.end(bad.id, publication);
@@ -293,6 +320,30 @@ test('a publication is sent again to the endpoints that it was dead-lettered for
   await stage.end(bad.id, publication);
   expect([receiver.of(eventId).length, other.of(eventId).length]).toEqual([2, 3]);
   await other.close();
+});
+
+test('a replay of a publication that is broken off answers under which id it goes on, and what was started', async () => {
+  receiver.answer(() => 500);
+  const endpoints = [];
+  for (let n = 0; n < 9; n++) endpoints.push((await stage.endpoint(receiver.url, { schedule: [] })).id);
+  const { publication, eventId } = await stage.publish();
+  for (const endpoint of endpoints) await stage.end(endpoint, publication);
+  receiver.answer(() => 200);
+  const { ledger } = context();
+  let pages = 0;
+  const query: Sql = (text, values) => {
+    if (text.includes('endpoint > $3') && ++pages === 2) throw new Error('Connection terminated');
+    return ledger.database.query(text, values);
+  };
+  const breaking = withLedger(context(), () => ({ ...ledger, database: { ...ledger.database, query } }));
+  const broken = await replayPublication(breaking, { publication }, bob);
+  expect(broken).toMatchObject({ outcome: 'interrupted', because: { message: 'Connection terminated' } });
+  expect(broken.deliveries).toHaveLength(8);
+  const rest = await replayPublication(context(), { publication }, { ...bob, id: broken.id });
+  expect(rest.outcome).toBe('replayed');
+  expect(rest.deliveries.map(({ outcome }) => outcome)).toEqual(Array(9).fill('started'));
+  for (const endpoint of endpoints) await stage.end(endpoint, publication);
+  expect(receiver.of(eventId)).toHaveLength(18);
 });
 
 test('a publication that nobody knows is publication_unknown', async () => {

@@ -1,5 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { operationsContext } from '../../../src/operations/context.js';
+import { replayDelivery } from '../../../src/operations/deliveries/replay-delivery.js';
 import { republish } from '../../../src/operations/deliveries/republish.js';
 import { showPublication } from '../../../src/operations/deliveries/show-publication.js';
 import { createDeliveryStage, type DeliveryStage } from '../../publisher/support/delivery-stage.js';
@@ -84,6 +85,45 @@ test('to one endpoint alone, the others get nothing; to one that does not subscr
   expect(await stage.sql('SELECT 1 FROM onefold.publications WHERE publication = $1', [`${publication}:none`])).toEqual(
     [],
   );
+});
+
+test('an act id is that of one wish: under another identity, another endpoint or another kind of act it is refused', async () => {
+  const { id: endpoint } = await stage.endpoint(receiver.url);
+  const { publication } = await stage.publish();
+  await stage.end(endpoint, publication);
+  const as = `${publication}:again`;
+  const wish = { ...bob, id: `act-${publication}` };
+  expect(await republish(context(), { publication }, { ...wish, as })).toMatchObject({ path: 'published' });
+  expect(await republish(context(), { publication }, { ...wish, as })).toMatchObject({ path: 'already_published' });
+  const replayed = await replayDelivery(context(), { publication, endpoint }, bob);
+  for (const other of [
+    { ...wish, as: `${publication}:other` },
+    { ...wish, as, endpoint },
+    { ...bob, id: replayed.id, as: `${publication}:other` },
+  ]) {
+    await expect(republish(context(), { publication }, other)).rejects.toMatchObject({
+      code: 'replay_refused',
+      message: expect.stringContaining(other.id),
+    });
+  }
+  expect(
+    await stage.sql('SELECT 1 FROM onefold.publications WHERE publication = $1', [`${publication}:other`]),
+  ).toEqual([]);
+  await stage.end(endpoint, publication);
+});
+
+test('a new identity that went to other endpoints already is a conflict that names them', async () => {
+  const one = await stage.endpoint(receiver.url);
+  const other = await stage.endpoint(receiver.url);
+  const { publication } = await stage.publish();
+  const as = `${publication}:one`;
+  const wish = { ...bob, as };
+  await republish(context(), { publication }, { ...wish, endpoint: one.id });
+  await expect(republish(context(), { publication }, { ...wish, endpoint: other.id })).rejects.toMatchObject({
+    code: 'publication_conflict',
+    message: expect.stringMatching(new RegExp(`${as}.*already, to ${one.id};`)),
+  });
+  await stage.end(one.id, as);
 });
 
 test('numbers keep their digits', async () => {

@@ -1,8 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { tenantEndpoints } from '../../../src/operations/endpoints/tenant-endpoints.js';
+import { egressRules } from '../../../src/runtime/egress-rules.js';
 import { until } from '../../hazards/support/until.js';
-import { codeOf, createEndpointsStage, type EndpointsStage } from './support/endpoints-stage.js';
+import { codeOf, createEndpointsStage, type EndpointsStage, startReceiver } from './support/endpoints-stage.js';
 
 let stage: EndpointsStage;
 beforeAll(async () => {
@@ -41,6 +43,37 @@ test('a new endpoint is enabled, has as many slots as requests it takes at once,
   expect(linesOf(endpoint.id)).toEqual([
     expect.objectContaining({ msg: 'endpoint.created', tenant: '', version: 1, types: ['order.*'], by: 'ann' }),
   ]);
+});
+
+test('a URL is kept in the form in which it was judged', async () => {
+  const api = stage.of('');
+  const { endpoint } = await api.create({ ...least, url: 'HTTPS://93.184.215.14/語' });
+  expect(endpoint.url).toBe('https://93.184.215.14/%E8%AA%9E');
+  const changed = await api.update(endpoint.id, { url: 'https://93.184.215.14./ü' });
+  expect(changed.endpoint.url).toBe('https://93.184.215.14/%C3%BC');
+  expect(await codeOf(api.update(endpoint.id, { url: `https://93.184.215.14/${'語'.repeat(500)}` }))).toBe(
+    'destination_refused',
+  );
+});
+
+test('what the operator allows, a tenant is not let into', async () => {
+  const receiver = await startReceiver(204);
+  const inside = { ...least, url: receiver.url };
+  const deps = { ...stage.deps, egressRules: egressRules(['127.0.0.1'], 'test') };
+  const operators = tenantEndpoints(deps, '');
+  const own = await operators.create(inside);
+  expect(await operators.update(own.endpoint.id, { url: `${receiver.url}/other` })).toMatchObject({ resolved: true });
+  expect(await operators.test(own.endpoint.id)).toMatchObject({ decision: 'delivered' });
+
+  const tenants = tenantEndpoints(deps, 'inside');
+  expect(await codeOf(tenants.create(inside))).toBe('destination_refused');
+  const { id } = (await tenants.create(least)).endpoint;
+  expect(await codeOf(tenants.update(id, { url: receiver.url }))).toBe('destination_refused');
+  // As one from before the rule.
+  await stage.sql('UPDATE onefold.endpoints SET url = $2 WHERE id = $1', [id, receiver.url]);
+  expect(await tenants.test(id)).toMatchObject({ decision: 'rejected', code: 'destination_refused' });
+  expect(receiver.requests).toHaveLength(1);
+  await receiver.close();
 });
 
 test('every setting is kept, and headers only by name', async () => {
@@ -155,7 +188,7 @@ test('changes at the same time all count, and leave as many slots as the last on
   expect(await pacesOf(id)).toBe(1);
 });
 
-test('a request that is under way keeps no change waiting for good, and its slot goes with a smaller number', async () => {
+test('a request that is under way keeps no change waiting, and its slot counts until it ends', async () => {
   const { endpoint } = await stage.of('').create({ ...least, concurrency: 3 });
   await stage.sql(
     `UPDATE onefold.endpoint_slots SET held_by = gen_random_uuid(), lease_until = now() + interval '1 hour'
@@ -164,8 +197,13 @@ test('a request that is under way keeps no change waiting for good, and its slot
   );
   await stage.of('').update(endpoint.id, { concurrency: 2 });
   const held = await stage.sql('SELECT held_by FROM onefold.endpoint_slots WHERE endpoint = $1', [endpoint.id]);
-  expect(held).toHaveLength(2);
+  expect(held).toHaveLength(3);
   expect(held.every(({ held_by }) => held_by !== null)).toBe(true);
+  await stage.sql("UPDATE onefold.endpoint_slots SET held_by = NULL, lease_until = '-infinity' WHERE endpoint = $1", [
+    endpoint.id,
+  ]);
+  await stage.of('').update(endpoint.id, { concurrency: 1 });
+  expect(await slotsOf(endpoint.id)).toEqual([1]);
 });
 
 type Move = 'pause' | 'resume' | 'disable' | 'enable';
@@ -232,6 +270,27 @@ test('what disabled an endpoint is told, and enabling it or giving it another UR
   for (const gone of ['failingSince', 'stateCode', 'stateReason']) expect(enabled).not.toHaveProperty(gone);
   expect(await notices()).toBe(0);
 });
+
+test.each([
+  ['new headers', (id: string) => stage.of('').update(id, { headers: { authorization: 'Bearer right' } }), true],
+  ['no headers any more', (id: string) => stage.of('').update(id, { headers: {} }), true],
+  ['another secret', (id: string) => stage.of('').rotateSecret(id), true],
+  ['another description', (id: string) => stage.of('').update(id, { description: 'ours' }), false],
+] as const)(
+  'an endpoint is given %s: only what may have been wrong forgets how it fared',
+  async (_what, change, afresh) => {
+    const { id } = (await stage.of('').create(least)).endpoint;
+    await stage.sql(
+      `UPDATE onefold.endpoints SET failing_since = clock_timestamp() - interval '4 days', notices = 2 WHERE id = $1`,
+      [id],
+    );
+    await change(id);
+    const rows = await stage.sql('SELECT failing_since IS NULL AS fine, notices FROM onefold.endpoints WHERE id = $1', [
+      id,
+    ]);
+    expect(rows).toEqual([{ fine: afresh, notices: afresh ? 0 : 2 }]);
+  },
+);
 
 test('a removed endpoint keeps its row and nothing that only sending needs, is not listed, and takes no change', async () => {
   const api = stage.of('removal');
@@ -303,13 +362,31 @@ test.each([
   ['a cursor of nobody', { cursor: 'bm8' }],
   ['a cursor that is none', { cursor: '%' }],
   ['a page of none', { limit: 0 }],
-  ['a page of too many', { limit: 501 }],
+  ['a page of too many', { limit: 201 }],
   ['a state that is none', { state: 'off' as never }],
-  ['a filter that is none', { states: 'enabled' } as never],
   ['a type with NUL', { type: 'order\0' }],
-])('%s is refused', async (_what, filter) => {
-  expect(await codeOf(stage.of('').list(filter))).toBe('endpoint_invalid');
+  ['a blank type', { type: '' }],
+])('of a list, %s is request_invalid', async (_what, filter) => {
+  expect(await codeOf(stage.of('').list(filter))).toBe('request_invalid');
 });
+
+test('a filter that is none is refused by name', async () => {
+  expect(await codeOf(stage.of('').list({ states: 'enabled' } as never))).toBe('config_invalid');
+});
+
+test.each([undefined, null, 'text', []])(
+  '%j in place of settings, of changes or of an act is endpoint_invalid',
+  async (given) => {
+    const api = stage.of('');
+    const { endpoint } = await api.create(least);
+    const none = given as never;
+    expect(await codeOf(api.create(none))).toBe('endpoint_invalid');
+    expect(await codeOf(api.update(endpoint.id, none))).toBe('endpoint_invalid');
+    if (given === undefined) return;
+    expect(await codeOf(api.pause(endpoint.id, none))).toBe('endpoint_invalid');
+    expect(await codeOf(api.rotateSecret(endpoint.id, none))).toBe('endpoint_invalid');
+  },
+);
 
 test('who would get a type is told with the pattern that matches, held ones too and removed ones not', async () => {
   const api = stage.of('dry-run');

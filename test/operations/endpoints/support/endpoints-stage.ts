@@ -44,7 +44,8 @@ export async function createEndpointsStage(keys: string | undefined = sealingKey
   pool.on('error', () => {});
   const lines: LogLine[] = [];
   const log = pino({ base: null }, { write: (line) => void lines.push(JSON.parse(line)) });
-  const deps = { ledger, sealer: createSealer(keys), egressRules: egressRules(['127.0.0.1'], 'test'), log };
+  const rules = egressRules(['127.0.0.1'], 'test', true);
+  const deps = { ledger, sealer: createSealer(keys), egressRules: rules, log };
   return {
     deps,
     databaseUrl: database.url,
