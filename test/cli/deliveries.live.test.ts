@@ -56,7 +56,7 @@ test('list shows it, show tells its story, replay sends it again, and repeating 
   const publication = await rejected();
   const list = await run('deliveries', 'list', '--publication', publication);
   expect(list).toMatchObject({ code: 0, stderr: '' });
-  expect(list.stdout).toMatch(/Z dead_lettered order:\S+ → ep_\w+ \(1 attempts, last http_404\)\n$/);
+  expect(list.stdout).toMatch(/Z dead_lettered order:\S+ → ep_\w+ \(1 attempt, last http_404\)\n$/);
   const page = await run('deliveries', 'list', '--state', 'dead_lettered', '--since', '1 hour', '--json');
   expect(JSON.parse(page.stdout).items).toContainEqual(expect.objectContaining({ publication, endpoint }));
   const shown = await run('deliveries', 'show', publication, endpoint);

@@ -20,8 +20,8 @@ test('this machine may be sent to, by tenants too, and other terminals are told 
     ONEFOLD_EGRESS_ALLOW_TENANTS: 'true',
   });
   const file = await readFile(await writeEnvironmentFile(folder, environment), 'utf8');
-  expect(file).toContain("export ONEFOLD_EGRESS_ALLOW='localhost,127.0.0.0/8,::1'\n");
-  expect(file).toContain("export ONEFOLD_EGRESS_ALLOW_TENANTS='true'\n");
+  expect(file).toContain("export ONEFOLD_EGRESS_ALLOW='localhost,127.0.0.0/8,::1'");
+  expect(file).toContain("export ONEFOLD_EGRESS_ALLOW_TENANTS='true'");
 });
 
 test('what is set already stays', async () => {
