@@ -49,8 +49,9 @@ import { defaultTaskQueue } from './workflows/contract.js';
 
 /** What {@link createOnefold} takes. Whatever is left out comes from the environment. */
 export interface OnefoldOptions<Events extends EventSchemas = EventSchemas> {
-  readonly sources: readonly Source<any, any>[];
-  readonly effects: readonly Effect[];
+  /** What it receives. Default: nothing, for an application that only publishes. */
+  readonly sources?: readonly Source<any, any>[];
+  readonly effects?: readonly Effect[];
   /** What the application publishes; made by `publications`. */
   readonly publications?: Publications<Events>;
   /** How outbound calls are restricted. */
@@ -198,7 +199,7 @@ export function createOnefold<const Events extends EventSchemas = Record<never, 
   options: OnefoldOptions<Events>,
 ): Onefold<Events> {
   refuseUnknownOptions(options, known, 'createOnefold');
-  const catalogue = createCatalogue(options.sources, options.effects);
+  const catalogue = createCatalogue(options.sources ?? [], options.effects ?? []);
   if (options.temporal) checkTemporalSettings(options.temporal, 'createOnefold.temporal');
   if (options.schema !== undefined) schemaName(options.schema);
   if (options.egress) {

@@ -23,7 +23,7 @@ export function findConfig(given: string | undefined, near?: string): string {
   throw new OnefoldError(
     'config_missing',
     given === undefined
-      ? `no ${configNames[0]} in ${process.cwd()}. Name the module that exports \`onefold\` by --config or ONEFOLD_CONFIG.`
+      ? `no ${configNames[0]} in ${process.cwd()}. Name the module that exports \`onefold\` by --config or ONEFOLD_CONFIG; beside a running \`onefold dev\`, read its environment file first.`
       : `no configuration at ${resolve(given)}. Correct --config or ONEFOLD_CONFIG.`,
   );
 }

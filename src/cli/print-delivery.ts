@@ -52,17 +52,27 @@ function letterLines({ deadLetter }: ShownDelivery): string[] {
   if (!deadLetter) return [];
   const { code, message, occurrences, openedAt, closedAt, closedBy } = deadLetter;
   const closed = closedAt ? `, closed ${closedAt.toISOString()} by ${closedBy ?? 'somebody'}` : '';
-  return [`${openedAt.toISOString()} ${code}: ${message} (${occurrences} times${closed})`];
+  return [
+    `${openedAt.toISOString()} ${code}: ${message} (${occurrences === 1 ? 'once' : `${occurrences} times`}${closed})`,
+  ];
 }
 
-function planLines({ plan }: ShownDelivery): string[] {
+function planLines({ plan, endpointState }: ShownDelivery): string[] {
   if (!plan) return [];
   const shown = plan.attempts.slice(0, plannedShown);
   const rest = plan.attempts.length - shown.length;
   return [
-    ...(plan.phase === undefined ? [] : [`now ${plan.phase}${plan.nextTryAt ? ` until ${plan.nextTryAt}` : ''}`]),
-    ...shown.map((at) => `attempt at ${at}, if each before it fails at once`),
-    ...(rest > 0 ? [`and ${rest} more`] : []),
+    ...(plan.phase === undefined ? [] : [phaseLine(plan.phase, plan.nextTryAt, endpointState)]),
+    // Whoever is held is not sent at the moment of the next look.
+    ...(plan.phase === 'held' ? [] : shown.map((at) => `attempt at ${at}, if each before it fails at once`)),
+    ...(plan.phase !== 'held' && rest > 0 ? [`and ${rest} more`] : []),
     `gives up at ${plan.givesUpAt}`,
   ];
+}
+
+function phaseLine(phase: string, nextTryAt: string | undefined, endpointState: string): string {
+  if (phase === 'held') {
+    return `held until the endpoint is enabled; it is ${endpointState} now${nextTryAt ? `, next look at ${nextTryAt}` : ''}`;
+  }
+  return `now ${phase}${nextTryAt ? ` until ${nextTryAt}` : ''}`;
 }

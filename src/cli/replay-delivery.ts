@@ -3,6 +3,7 @@ import type { ReplayDeliveryOutcome } from '../operations/deliveries/replay-deli
 import type { RefusedReplay } from '../operations/deliveries/replay-or-refuse.js';
 import type { ReplayPublicationOutcome } from '../operations/deliveries/replay-publication.js';
 import { type ActingContext, withActingContext } from './acting-context.js';
+import { attemptsInWords } from './attempts-in-words.js';
 import { confirmed } from './confirmed.js';
 
 /** Options of `onefold replay --publication`. */
@@ -70,20 +71,25 @@ function describe(outcome: Outcome): string {
     if (one.outcome === 'refused') return `${name}: cannot be sent now: ${one.because}\n`;
     const { state, attempts, eventId } = one;
     const held = state.endpoint === 'enabled' ? '' : `; the endpoint is ${state.endpoint}, which holds it`;
-    return `${name}: ${state.ledger} after ${attempts} attempts, sent again as ${eventId}${held}\n`;
+    return `${name}: ${state.ledger} after ${attemptsInWords(attempts)}, sent again as ${eventId}${held}\n`;
   });
-  return lines.length === 0 ? `${outcome.publication}: nothing of it was dead-lettered\n` : lines.join('');
+  return lines.length === 0 ? `${outcome.publication}: nothing of it is dead-lettered now\n` : lines.join('');
 }
 
 function answer(outcome: Outcome): string {
+  // What the same command takes back: of a whole publication one act, whose deliveries have acts of their own.
+  const act = `(act ${outcome.id})`;
   const lines = deliveriesOf(outcome).map((one) => {
     const name = `${one.publication} to ${one.endpoint}`;
     if (one.outcome === 'refused') return `${name}: refused: ${one.because}\n`;
-    if (one.outcome === 'started') return `${name}: sent again as run ${one.runId ?? '(forgotten)'} (act ${one.id})\n`;
-    if (one.outcome === 'superseded') {
-      return `${name}: not sent, since act ${one.supersededBy ?? '(unknown)'} came later and was carried out (act ${one.id})\n`;
+    if (one.outcome === 'started') {
+      const held = one.state.endpoint === 'enabled' ? '' : `, and held: the endpoint is ${one.state.endpoint}`;
+      return `${name}: sent again as run ${one.runId ?? '(forgotten)'}${held} ${act}\n`;
     }
-    return `${name}: another run was started meanwhile, and sends it (act ${one.id})\n`;
+    if (one.outcome === 'superseded') {
+      return `${name}: not sent, since act ${one.supersededBy ?? '(unknown)'} came later and was carried out ${act}\n`;
+    }
+    return `${name}: another run was started meanwhile, and sends it ${act}\n`;
   });
   if ('deliveries' in outcome && outcome.because) {
     const { code, message } = outcome.because;
@@ -92,6 +98,6 @@ function answer(outcome: Outcome): string {
     );
   }
   return lines.length === 0
-    ? `${outcome.publication}: nothing to do, nothing of it was dead-lettered (act ${outcome.id})\n`
+    ? `${outcome.publication}: nothing to do, nothing of it is dead-lettered now ${act}\n`
     : lines.join('');
 }

@@ -66,7 +66,7 @@ test('list shows it, show tells its story, replay sends it again, and repeating 
   const replay = (...args: string[]) =>
     run('replay', '--publication', publication, '--endpoint', endpoint, '--reason', 'mended', ...args);
   const dry = await replay('--dry-run');
-  expect(dry.stdout).toMatch(/: dead_lettered after 1 attempts, sent again as msg_\w+\n$/);
+  expect(dry.stdout).toMatch(/: dead_lettered after 1 attempt, sent again as msg_\w+\n$/);
   const unasked = await replay();
   expect(unasked).toMatchObject({ code: 1, stdout: '' });
   expect(unasked.stderr).toContain('nobody is there to ask');

@@ -241,7 +241,7 @@ test.each([
   },
 );
 
-test('what a relay leaves queued since 200 wait for their endpoint is no finding', async () => {
+test('what a relay leaves queued since thrice its concurrency wait for their endpoint is no finding', async () => {
   const id = await endpoint();
   await queued(300);
   const wait = (from: number, to: number) =>
@@ -250,9 +250,9 @@ test('what a relay leaves queued since 200 wait for their endpoint is no finding
        SELECT '', 'p' || n, $1, 'started', now() - interval '1 day' FROM generate_series($2::integer, $3) AS n`,
       [id, from, to],
     );
-  await wait(1, 199);
+  await wait(1, 29);
   expect((await check()).ids).toEqual(['relay_missing']);
-  await wait(200, 200);
+  await wait(30, 30);
   expect((await check()).ids).toEqual([]);
 });
 
