@@ -43,6 +43,7 @@ test('the registered attributes are found, and none in a namespace without them'
   const { client, namespace } = harness.temporal;
   expect([...(await readSearchAttributes(client, namespace))].sort()).toEqual([
     'OnefoldBusinessKey',
+    'OnefoldEndpoint',
     'OnefoldSource',
     'OnefoldState',
     'OnefoldType',
