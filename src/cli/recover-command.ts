@@ -3,7 +3,7 @@ import { Command } from 'commander';
 import type { RecoverOptions, RecoverOutcome } from '../operations/deliveries/recover-endpoint.js';
 import { withActingContext } from './acting-context.js';
 import { configOption } from './config-option.js';
-import { confirmed } from './confirmed.js';
+import { lookFirst } from './look-first.js';
 import { moment } from './moment-option.js';
 
 interface RecoverFlags {
@@ -57,20 +57,13 @@ export function recoverCommand(): Command {
           by: flags.by ?? userInfo().username,
           ...(flags.act === undefined ? {} : { id: flags.act }),
         };
-        const look = (): Promise<RecoverOutcome> => recoverEndpoint(context, name, { ...options, dryRun: true });
-        if (flags.dryRun) {
-          const seen = await look();
-          process.stdout.write(flags.json ? `${JSON.stringify(seen)}\n` : describe(seen));
-          return;
-        }
-        if (!flags.yes) {
-          process.stderr.write(describe(await look()));
-          if (!(await confirmed('Send them again?', 'confirmation_missing', 'add --yes, or --dry-run to look only'))) {
-            process.stderr.write('nothing was changed\n');
-            process.exitCode = 1;
-            return;
-          }
-        }
+        const goOn = await lookFirst(flags, {
+          look: () => recoverEndpoint(context, name, { ...options, dryRun: true }),
+          describe,
+          question: 'Send them again?',
+          code: 'confirmation_missing',
+        });
+        if (!goOn) return;
         const onProgress: RecoverOptions['onProgress'] = ({ found, started, lostRace, refused, waitingFor }) => {
           if (!process.stderr.isTTY) return;
           const waiting = waitingFor === undefined ? '' : `, waiting: it has ${waitingFor} before it`;

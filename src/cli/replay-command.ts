@@ -3,7 +3,7 @@ import { Command } from 'commander';
 import type { ReplayOptions, ReplayOutcome } from '../operations/replay-event.js';
 import { withActingContext } from './acting-context.js';
 import { configOption } from './config-option.js';
-import { confirmed } from './confirmed.js';
+import { lookFirst } from './look-first.js';
 import { replayDeliveries } from './replay-delivery.js';
 
 interface ReplayFlags {
@@ -70,20 +70,13 @@ async function replayOne(event: string, flags: ReplayFlags): Promise<void> {
       ...(flags.act === undefined ? {} : { id: flags.act }),
       ...(flags.rekey ? { rekey: true } : {}),
     };
-    const look = (): Promise<ReplayOutcome> => replayEvent(context, event, { ...options, dryRun: true });
-    if (flags.dryRun) {
-      const seen = await look();
-      process.stdout.write(flags.json ? `${JSON.stringify(seen)}\n` : describeReplay(seen));
-      return;
-    }
-    if (!flags.yes) {
-      process.stderr.write(describeReplay(await look()));
-      if (!(await confirmed('Replay it?', 'replay_refused', 'add --yes, or --dry-run to look only'))) {
-        process.stderr.write('nothing was changed\n');
-        process.exitCode = 1;
-        return;
-      }
-    }
+    const goOn = await lookFirst(flags, {
+      look: () => replayEvent(context, event, { ...options, dryRun: true }),
+      describe: describeReplay,
+      question: 'Replay it?',
+      code: 'replay_refused',
+    });
+    if (!goOn) return;
     const outcome = await replayEvent(context, event, options);
     process.stdout.write(flags.json ? `${JSON.stringify(outcome)}\n` : `${sentence(outcome)}\n`);
     if (outcome.outcome === 'lost_race') process.exitCode = 1;

@@ -4,7 +4,7 @@ import type { RefusedReplay } from '../operations/deliveries/replay-or-refuse.js
 import type { ReplayPublicationOutcome } from '../operations/deliveries/replay-publication.js';
 import { type ActingContext, withActingContext } from './acting-context.js';
 import { attemptsInWords } from './attempts-in-words.js';
-import { confirmed } from './confirmed.js';
+import { lookFirst } from './look-first.js';
 
 /** Options of `onefold replay --publication`. */
 export interface ReplayDeliveryFlags {
@@ -24,20 +24,13 @@ export interface ReplayDeliveryFlags {
 /** Sends deliveries of a publication again: the one to an endpoint, or all that were dead-lettered. */
 export async function replayDeliveries(flags: ReplayDeliveryFlags): Promise<void> {
   await withActingContext('replay', flags.config, async (context) => {
-    const look = (): Promise<Outcome> => replay(context, flags, true);
-    if (flags.dryRun) {
-      const seen = await look();
-      process.stdout.write(flags.json ? `${JSON.stringify(seen)}\n` : describe(seen));
-      return;
-    }
-    if (!flags.yes) {
-      process.stderr.write(describe(await look()));
-      if (!(await confirmed('Send again?', 'replay_refused', 'add --yes, or --dry-run to look only'))) {
-        process.stderr.write('nothing was changed\n');
-        process.exitCode = 1;
-        return;
-      }
-    }
+    const goOn = await lookFirst(flags, {
+      look: () => replay(context, flags, true),
+      describe,
+      question: 'Send again?',
+      code: 'replay_refused',
+    });
+    if (!goOn) return;
     const outcome = await replay(context, flags, false);
     process.stdout.write(flags.json ? `${JSON.stringify(outcome)}\n` : answer(outcome));
     const left = 'deliveries' in outcome && outcome.outcome === 'interrupted';

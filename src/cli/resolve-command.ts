@@ -5,8 +5,8 @@ import { operationsContext, withLog } from '../operations/context.js';
 import type { ResolveAct, ResolveOutcome, ResolveVerdict } from '../operations/resolve-effect.js';
 import { readEnvironment } from '../runtime/environment.js';
 import { configOption } from './config-option.js';
-import { confirmed } from './confirmed.js';
 import { loadConfig } from './load-config.js';
+import { lookFirst } from './look-first.js';
 
 interface ResolveFlags {
   readonly config?: string;
@@ -58,22 +58,14 @@ export function resolveCommand(): Command {
         reason: flags.reason,
         ...(flags.act === undefined ? {} : { id: flags.act }),
       };
-      const look = (): Promise<ResolveOutcome> => resolveEffect(context, named, verdict, { ...act, dryRun: true });
       try {
-        if (flags.dryRun) {
-          const seen = await look();
-          process.stdout.write(flags.json ? `${JSON.stringify(seen)}\n` : describe(seen));
-          return;
-        }
-        if (!flags.yes) {
-          process.stderr.write(describe(await look()));
-          const asked = await confirmed('Is that so?', 'resolve_refused', 'add --yes, or --dry-run to look only');
-          if (!asked) {
-            process.stderr.write('nothing was changed\n');
-            process.exitCode = 1;
-            return;
-          }
-        }
+        const goOn = await lookFirst(flags, {
+          look: () => resolveEffect(context, named, verdict, { ...act, dryRun: true }),
+          describe,
+          question: 'Is that so?',
+          code: 'resolve_refused',
+        });
+        if (!goOn) return;
         const outcome = await resolveEffect(context, named, verdict, act);
         process.stdout.write(flags.json ? `${JSON.stringify(outcome)}\n` : answer(outcome));
         if (!outcome.toldAll) process.exitCode = 1;

@@ -1,5 +1,5 @@
 import type { WorkflowStartOptions } from '@temporalio/client';
-import { defineSearchAttributeKey, type SearchAttributePair } from '@temporalio/common';
+import type { SearchAttributePair } from '@temporalio/common';
 import { publicationKey } from '../identity/publication-identity.js';
 import { searchAttributeNames } from '../workflows/contract.js';
 import {
@@ -8,7 +8,8 @@ import {
   type DeliveryMemo,
   deliveryTaskQueue,
 } from '../workflows/delivery-contract.js';
-import { cutBytes, indexedText } from './indexed-text.js';
+import { cutBytes } from './indexed-text.js';
+import { keywordAttributes } from './keyword-attributes.js';
 import { sha256 } from './sha256.js';
 
 /** The workflow of a delivery as a client starts it. */
@@ -67,7 +68,5 @@ function searchAttributes(input: DeliverPublicationInput): SearchAttributePair[]
     [searchAttributeNames.type, input.type],
     [searchAttributeNames.endpoint, input.endpoint],
   ] as const;
-  return values
-    .filter(([name]) => input.searchAttributes.includes(name))
-    .map(([name, value]) => ({ key: defineSearchAttributeKey(name, 'KEYWORD'), value: indexedText(value) }));
+  return keywordAttributes(values, (name) => input.searchAttributes.includes(name));
 }

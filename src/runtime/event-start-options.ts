@@ -1,5 +1,5 @@
 import type { WorkflowStartOptions } from '@temporalio/client';
-import { defineSearchAttributeKey, type SearchAttributePair } from '@temporalio/common';
+import type { SearchAttributePair } from '@temporalio/common';
 import type { EventKey } from '../identity/event-identity.js';
 import {
   type EventMemo,
@@ -7,7 +7,8 @@ import {
   type ProcessEventResult,
   searchAttributeNames,
 } from '../workflows/contract.js';
-import { cutBytes, indexedText } from './indexed-text.js';
+import { cutBytes } from './indexed-text.js';
+import { keywordAttributes } from './keyword-attributes.js';
 
 /** What a start of an event is made of, whoever asks for it: a delivery or a replay. */
 export interface EventStartParts {
@@ -68,9 +69,7 @@ function searchAttributes({ input, registered }: EventStartParts): SearchAttribu
     [searchAttributeNames.source, input.source],
     [searchAttributeNames.type, input.type],
   ] as const;
-  return values
-    .filter(([name]) => registered.has(name))
-    .map(([name, value]) => ({ key: defineSearchAttributeKey(name, 'KEYWORD'), value: indexedText(value) }));
+  return keywordAttributes(values, (name) => registered.has(name));
 }
 
 function details(input: ProcessEventInput): string {
