@@ -21,13 +21,13 @@ import type { Publications } from './publisher/publications.js';
 import { type PublishDependencies, publish, publishIn } from './publisher/publish.js';
 import { type PublishManyOptions, type PublishProgress, publishMany } from './publisher/publish-many.js';
 import { createRelay, type Relay } from './publisher/relay.js';
-import { createSealer } from './publisher/seal.js';
 import { createReceiver, type Receiver } from './receiver/create-receiver.js';
 import { egressRules } from './runtime/egress-rules.js';
 import { readEnvironment } from './runtime/environment.js';
 import { createLogger, type Logger } from './runtime/logger.js';
 import { createMetrics, type Metrics } from './runtime/metrics.js';
 import { refuseUnknownOptions } from './runtime/options.js';
+import { createSealer } from './runtime/seal.js';
 import {
   checkTemporalSettings,
   connectClient,

@@ -1,9 +1,9 @@
 import type { Client } from '@temporalio/client';
 import type { Ledger } from '../ledger/ledger.js';
 import type { TenantEgress } from '../publisher/egress/tenant-egress.js';
-import type { Sealer } from '../publisher/seal.js';
 import type { Logger } from '../runtime/logger.js';
 import type { Metrics } from '../runtime/metrics.js';
+import type { Sealer } from '../runtime/seal.js';
 import { createLookAtEndpoint } from './look-at-endpoint.js';
 import { createWasActCarriedOut } from './record-abandon.js';
 import { createRecordDeliveryEnd } from './record-delivery-end.js';

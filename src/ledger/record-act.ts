@@ -1,12 +1,32 @@
 import type { Sql } from './database.js';
 import type { SchemaName } from './schema-name.js';
 
+/** What people do. */
+export type ActKind =
+  | 'replay'
+  | 'replay_many'
+  | 'abandon'
+  | 'resolve'
+  | 'recover'
+  | 'republish'
+  | 'retry_now'
+  | 'pause'
+  | 'resume'
+  | 'disable'
+  | 'enable'
+  | 'ingest'
+  | 'adopt'
+  | 'note';
+
 /** What a person did, under an identity of its own. */
 export interface Act {
   readonly tenant: string;
   readonly id: string;
-  readonly kind: 'replay' | 'abandon' | 'resolve' | 'recover' | 'republish';
-  /** The workflow ID of what it is about: an event or a delivery; of an endpoint, `endpoint/<tenant>/<id>`. */
+  readonly kind: ActKind;
+  /**
+   * What it is about: the workflow ID of an event or a delivery; `endpoint/<tenant>/<id>`, `effect/<name>`, `source/<name>`;
+   * of a replay of many `events`.
+   */
   readonly eventKey: string;
   readonly actor: string;
   readonly reason: string;

@@ -3,10 +3,10 @@ import type { Catalogue } from '../effects/catalogue.js';
 import type { RegisteredTx } from '../effects/effect.js';
 import type { Ledger } from '../ledger/ledger.js';
 import type { PublicationCatalogue } from '../publisher/publication.js';
-import type { Sealer } from '../publisher/seal.js';
 import type { EgressRules } from '../runtime/egress-rules.js';
 import type { Logger } from '../runtime/logger.js';
 import type { Metrics } from '../runtime/metrics.js';
+import type { Sealer } from '../runtime/seal.js';
 import type { TemporalSettings } from '../runtime/temporal.js';
 
 /** Under this key an application carries its context; the same key in every copy of the package. */

@@ -1,4 +1,4 @@
-import type { Sealed, Sealer } from './seal.js';
+import type { Sealed, Sealer } from '../runtime/seal.js';
 
 /** The endpoint that sealed headers belong to. */
 export interface HeadersPlace {

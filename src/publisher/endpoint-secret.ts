@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { OnefoldError } from '../errors.js';
-import { decodeBase64 } from '../sources/decode-base64.js';
+import { decodeBase64 } from '../runtime/decode-base64.js';
+import type { Sealed, Sealer } from '../runtime/seal.js';
 import { standardWebhooksKey } from '../sources/standard-webhooks-key.js';
-import type { Sealed, Sealer } from './seal.js';
 
 /** The row that a sealed secret belongs to. */
 export interface SecretPlace {

@@ -1,8 +1,8 @@
 import type { BegunSend } from '../ledger/sends/begin-send.js';
+import type { Sealer } from '../runtime/seal.js';
 import type { EgressRequest } from './egress/egress-client.js';
 import { openHeaders } from './endpoint-headers.js';
 import { openSigningKey } from './endpoint-secret.js';
-import type { Sealer } from './seal.js';
 import { signedMessageHeaders } from './sign-message.js';
 
 /**

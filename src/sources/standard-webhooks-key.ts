@@ -1,5 +1,5 @@
 import { createPublicKey, type KeyObject } from 'node:crypto';
-import { decodeBase64 } from './decode-base64.js';
+import { decodeBase64 } from '../runtime/decode-base64.js';
 import type { KeyReader } from './secrets.js';
 
 /** A key of Standard Webhooks: shared for `v1` (HMAC-SHA256), public for `v1a` (Ed25519). */

@@ -1,5 +1,5 @@
 import { verify } from 'node:crypto';
-import { decodeBase64 } from './decode-base64.js';
+import { decodeBase64 } from '../runtime/decode-base64.js';
 import { equalText } from './equal-text.js';
 import { hmacText } from './hmac-text.js';
 import { headerBytes } from './read-header.js';

@@ -6,11 +6,11 @@ import type { RegisteredTx } from '../effects/effect.js';
 import { checkLeaseAgainstGrace } from '../effects/lease.js';
 import { OnefoldError } from '../errors.js';
 import type { Ledger } from '../ledger/ledger.js';
-import type { Sealer } from '../publisher/seal.js';
 import type { EgressRules } from '../runtime/egress-rules.js';
 import type { Logger } from '../runtime/logger.js';
 import type { Metrics } from '../runtime/metrics.js';
 import { refuseUnknownOptions } from '../runtime/options.js';
+import type { Sealer } from '../runtime/seal.js';
 import type { TemporalSettings } from '../runtime/temporal.js';
 import type { OpenedWorker } from './open-worker.js';
 

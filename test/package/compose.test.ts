@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { expect, test } from 'vitest';
-import { createSealer } from '../../src/publisher/seal.js';
+import { createSealer } from '../../src/runtime/seal.js';
 
 const compose = await readFile(new URL('../../docker-compose.yml', import.meta.url), 'utf8');
 

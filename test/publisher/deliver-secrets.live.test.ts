@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { createSealer } from '../../src/publisher/seal.js';
+import { createSealer } from '../../src/runtime/seal.js';
 import { until } from '../hazards/support/until.js';
 import { createDeliveryStage, type DeliveryStage } from './support/delivery-stage.js';
 import { type ScriptedReceiver, startScriptedReceiver } from './support/scripted-receiver.js';

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { checkSecret, newSecret, openSecret, openSigningKey, sealSecret } from '../../src/publisher/endpoint-secret.js';
-import { createSealer } from '../../src/publisher/seal.js';
+import { createSealer } from '../../src/runtime/seal.js';
 
 const sealer = createSealer(`k1:${randomBytes(32).toString('base64')}`);
 const place = { tenant: 'acme', endpoint: 'ep_1', id: '6a0c7d5e-0000-4000-8000-000000000000' };

@@ -1,6 +1,6 @@
+import { conditions } from '../conditions.js';
 import type { Sql } from '../database.js';
 import type { SchemaName } from '../schema-name.js';
-import { conditions } from './conditions.js';
 
 /** Which dead letters of a tenant are asked for; what is left out restricts nothing. */
 export interface DeadLetterSelection {

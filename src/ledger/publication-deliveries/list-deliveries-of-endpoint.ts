@@ -1,6 +1,6 @@
+import { conditions } from '../conditions.js';
 import type { Sql } from '../database.js';
 import type { SchemaName } from '../schema-name.js';
-import { conditions } from './conditions.js';
 import { type DeliveryRow, deliveryColumns, exactly, recordedDelivery } from './delivery-row.js';
 import type { DeliveryPlace, DeliverySelection, ListedDelivery } from './list-deliveries.js';
 

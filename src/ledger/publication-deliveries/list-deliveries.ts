@@ -1,6 +1,6 @@
+import { conditions } from '../conditions.js';
 import type { Sql } from '../database.js';
 import type { SchemaName } from '../schema-name.js';
-import { conditions } from './conditions.js';
 import {
   type DeliveryRow,
   type DeliveryState,

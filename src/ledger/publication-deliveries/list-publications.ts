@@ -1,6 +1,6 @@
+import { conditions } from '../conditions.js';
 import type { Sql } from '../database.js';
 import type { SchemaName } from '../schema-name.js';
-import { conditions } from './conditions.js';
 import { type DeliveryState, exactly } from './delivery-row.js';
 
 /** Which publications of a tenant are asked for; what is left out restricts nothing. */

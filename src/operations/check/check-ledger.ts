@@ -4,7 +4,7 @@ import type { Ledger } from '../../ledger/ledger.js';
 import { listMissingMigrations } from '../../ledger/list-missing-migrations.js';
 import { listUnknownEffects, type UnknownEffect } from '../../ledger/list-unknown-effects.js';
 import type { SchemaName } from '../../ledger/schema-name.js';
-import type { Sealer } from '../../publisher/seal.js';
+import type { Sealer } from '../../runtime/seal.js';
 import { type CheckedEndpoints, checkEndpoints } from './check-endpoints.js';
 import { type CheckedOutbox, checkLeftDeliveries, checkOutbox } from './check-outbox.js';
 import { type Finding, finding } from './finding.js';

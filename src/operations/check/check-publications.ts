@@ -1,6 +1,6 @@
 import { OnefoldError } from '../../errors.js';
 import { deliveryPolicy } from '../../publisher/delivery-policy.js';
-import { secretsKeysVariable } from '../../publisher/seal.js';
+import { secretsKeysVariable } from '../../runtime/seal.js';
 import type { PublishingContext } from '../context.js';
 import { durationInWords } from './duration-in-words.js';
 import { type Finding, finding } from './finding.js';

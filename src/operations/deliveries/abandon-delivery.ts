@@ -16,8 +16,8 @@ import { type AbandonDeliveryAnswer, deliveryHandlerNames } from '../../workflow
 import type { OperationsContext } from '../context.js';
 import { describeExecution, isClosed } from '../describe-execution.js';
 import { operationFailure } from '../operation-failure.js';
+import { type ActOptions, readActOptions } from '../read-act-options.js';
 import { unknown } from './closed-delivery.js';
-import { type ActOptions, readActOptions } from './read-act-options.js';
 import { type DeliveryName, type NamedDelivery, readDeliveryName } from './read-delivery-name.js';
 
 /** Who gives a delivery up, and why. */

@@ -6,7 +6,7 @@ import { refuseUnknownOptions } from '../../runtime/options.js';
 import type { OperationsContext } from '../context.js';
 import { operationFailure } from '../operation-failure.js';
 import { type Page, pageOf, readCursor, readLimit } from '../page-cursor.js';
-import { type ListOptions, readFilter } from './read-filter.js';
+import { type ListOptions, readFilter } from '../read-filter.js';
 
 /** Which dead letters are asked for; what is left out restricts nothing. */
 export interface DeadLetterFilter extends ListOptions {

@@ -1,4 +1,8 @@
-import type { DeliveryState, RecordedDelivery } from '../../ledger/publication-deliveries/delivery-row.js';
+import {
+  type DeliveryState,
+  deliveryStates,
+  type RecordedDelivery,
+} from '../../ledger/publication-deliveries/delivery-row.js';
 import {
   type DeliveryPlace,
   listDeliveries as listOfTenant,
@@ -8,7 +12,7 @@ import { refuseUnknownOptions } from '../../runtime/options.js';
 import type { OperationsContext } from '../context.js';
 import { operationFailure } from '../operation-failure.js';
 import { momentForm, type Page, pageOf, readCursor, readLimit } from '../page-cursor.js';
-import { type ListOptions, type PublishedWithin, readFilter } from './read-filter.js';
+import { type ListOptions, type PublishedWithin, readFilter } from '../read-filter.js';
 
 /** Which deliveries are asked for; what is left out restricts nothing. */
 export interface DeliveryFilter extends ListOptions, PublishedWithin {
@@ -44,7 +48,7 @@ export async function listDeliveries(
 ): Promise<Page<RecordedDelivery>> {
   refuseUnknownOptions(options, known, 'deliveries');
   const { tenant: _tenant, cursor, limit: rows, ...filter } = options;
-  const { endpoint, ...selection } = readFilter(options, filter);
+  const { endpoint, ...selection } = readFilter(options, filter, deliveryStates);
   const limit = readLimit(rows);
   const after = readCursor<DeliveryPlace>(cursor, [momentForm, undefined, undefined]);
   // One row more tells whether there is another page.

@@ -7,7 +7,7 @@ import { refuseUnknownOptions } from '../../runtime/options.js';
 import type { OperationsContext } from '../context.js';
 import { operationFailure } from '../operation-failure.js';
 import { momentForm, type Page, pageOf, readCursor, readLimit } from '../page-cursor.js';
-import { type ListOptions, type PublishedWithin, readFilter } from './read-filter.js';
+import { type ListOptions, type PublishedWithin, readFilter } from '../read-filter.js';
 
 /** Which publications are asked for; what is left out restricts nothing. */
 export interface PublicationFilter extends ListOptions, PublishedWithin {

@@ -7,12 +7,12 @@ import { type DeadPlace, listDeadDeliveries } from '../../ledger/publication-del
 import { readAct, recordAct, setActOutcome } from '../../ledger/record-act.js';
 import type { EndpointState } from '../../publisher/endpoint.js';
 import { refuseUnknownOptions } from '../../runtime/options.js';
+import { endpointActKey } from '../act-keys.js';
 import type { OperationsContext } from '../context.js';
 import { getEndpoint } from '../endpoints/get-endpoint.js';
+import { type Interruption, interruption } from '../interruption.js';
 import { operationFailure } from '../operation-failure.js';
-import { endpointActKey } from './act-keys.js';
-import { type Interruption, interruption } from './interruption.js';
-import { type ActOptions, readActOptions } from './read-act-options.js';
+import { type ActOptions, readActOptions } from '../read-act-options.js';
 import { readDeliveryName } from './read-delivery-name.js';
 import { registeredAttributes } from './replay-delivery.js';
 import { type RefusedReplay, replayOrRefuse, replaysAtOnce } from './replay-or-refuse.js';

@@ -16,8 +16,8 @@ import type { OperationsContext } from '../context.js';
 import { describeExecution } from '../describe-execution.js';
 import { findReplayRun } from '../find-replay-run.js';
 import { operationFailure } from '../operation-failure.js';
+import { type ActOptions, readActOptions } from '../read-act-options.js';
 import { type ClosedDelivery, readClosedDelivery } from './closed-delivery.js';
-import { type ActOptions, readActOptions } from './read-act-options.js';
 import { type DeliveryName, type NamedDelivery, readDeliveryName } from './read-delivery-name.js';
 
 /** Who sends a delivery again, and why. */

@@ -6,9 +6,9 @@ import { listEndpointsOf } from '../../ledger/publication-deliveries/list-endpoi
 import { listPublications } from '../../ledger/publication-deliveries/list-publications.js';
 import { refuseUnknownOptions } from '../../runtime/options.js';
 import type { OperationsContext } from '../context.js';
+import { type Interruption, interruption } from '../interruption.js';
 import { operationFailure } from '../operation-failure.js';
-import { type Interruption, interruption } from './interruption.js';
-import { readActOptions } from './read-act-options.js';
+import { readActOptions } from '../read-act-options.js';
 import { readDeliveryName } from './read-delivery-name.js';
 import { type ReplayDeliveryOptions, type ReplayDeliveryOutcome, registeredAttributes } from './replay-delivery.js';
 import { type RefusedReplay, replayOrRefuse, replaysAtOnce } from './replay-or-refuse.js';

@@ -16,10 +16,10 @@ import { publishedAs } from '../../publisher/publish.js';
 import { candidatePatterns } from '../../publisher/type-pattern.js';
 import { refuseUnknownOptions } from '../../runtime/options.js';
 import { parseLossless } from '../../sources/parse-lossless.js';
+import { publicationActKey } from '../act-keys.js';
 import type { OperationsContext } from '../context.js';
 import { operationFailure } from '../operation-failure.js';
-import { publicationActKey } from './act-keys.js';
-import { type ActOptions, readActOptions } from './read-act-options.js';
+import { type ActOptions, readActOptions } from '../read-act-options.js';
 
 /** Under which identity a message is published anew, by whom, and why. */
 export interface RepublishOptions extends ActOptions {

@@ -6,9 +6,9 @@ import { listActs } from '../../ledger/publication-deliveries/list-acts.js';
 import { listDeliveries } from '../../ledger/publication-deliveries/list-deliveries.js';
 import { listPublications, type RecordedPublication } from '../../ledger/publication-deliveries/list-publications.js';
 import { readMessage } from '../../ledger/publication-deliveries/read-message.js';
+import { publicationActKey } from '../act-keys.js';
 import type { OperationsContext } from '../context.js';
 import { operationFailure } from '../operation-failure.js';
-import { publicationActKey } from './act-keys.js';
 import type { DeliveryAct } from './show-delivery.js';
 
 /** A publication with its message, and its first deliveries. */

@@ -1,7 +1,7 @@
 import type { Ledger } from '../../ledger/ledger.js';
-import type { Sealer } from '../../publisher/seal.js';
 import type { EgressRules } from '../../runtime/egress-rules.js';
 import type { Logger } from '../../runtime/logger.js';
+import type { Sealer } from '../../runtime/seal.js';
 
 /** What the management of endpoints stands on. */
 export interface EndpointsDependencies {

@@ -2,7 +2,7 @@ import type { EndpointRef, StoredHeaders, StoredSettings } from '../../ledger/en
 import { storableText } from '../../ledger/storable-text.js';
 import { sealHeaders } from '../../publisher/endpoint-headers.js';
 import type { NewSettings } from '../../publisher/endpoint-settings.js';
-import type { Sealer } from '../../publisher/seal.js';
+import type { Sealer } from '../../runtime/seal.js';
 
 /** Settings as columns take them, the URL in the one spelling that its parser gives it. */
 export function storedSettings({ headers: _sealed, url, description, ...settings }: NewSettings): StoredSettings {

@@ -4,8 +4,8 @@ import { checkConfiguration } from '../../../src/operations/check/check-configur
 import { checkPublications } from '../../../src/operations/check/check-publications.js';
 import { operationsContext } from '../../../src/operations/context.js';
 import { type PublicationRetryOptions, publications } from '../../../src/publisher/publications.js';
-import { createSealer } from '../../../src/publisher/seal.js';
 import { egressRules } from '../../../src/runtime/egress-rules.js';
+import { createSealer } from '../../../src/runtime/seal.js';
 import { types } from '../../../src/sources/types.js';
 
 const goodKeys = `k1:${Buffer.alloc(32, 1).toString('base64')}`;

@@ -8,7 +8,7 @@ import { checkConfiguration } from '../../../src/operations/check/check-configur
 import { operationsContext, type PublishingContext } from '../../../src/operations/context.js';
 import type { EndpointSettings } from '../../../src/publisher/endpoint-settings.js';
 import { publications } from '../../../src/publisher/publications.js';
-import { createSealer } from '../../../src/publisher/seal.js';
+import { createSealer } from '../../../src/runtime/seal.js';
 import { types } from '../../../src/sources/types.js';
 import { createTestDatabase, type TestDatabase } from '../../setup/database.js';
 

@@ -9,7 +9,7 @@ import { createOnefold, type Onefold } from '../../../src/onefold.js';
 import { operationsContext } from '../../../src/operations/context.js';
 import type { EndpointSettings } from '../../../src/publisher/endpoint-settings.js';
 import { publications } from '../../../src/publisher/publications.js';
-import { createSealer } from '../../../src/publisher/seal.js';
+import { createSealer } from '../../../src/runtime/seal.js';
 import { sha256 } from '../../../src/runtime/sha256.js';
 import { types } from '../../../src/sources/types.js';
 import {

@@ -7,8 +7,8 @@ import { pgDatabase } from '../../../../src/ledger/pg-database.js';
 import { schemaName } from '../../../../src/ledger/schema-name.js';
 import type { EndpointsDependencies } from '../../../../src/operations/endpoints/endpoints-dependencies.js';
 import { type EndpointsApi, tenantEndpoints } from '../../../../src/operations/endpoints/tenant-endpoints.js';
-import { createSealer } from '../../../../src/publisher/seal.js';
 import { egressRules } from '../../../../src/runtime/egress-rules.js';
+import { createSealer } from '../../../../src/runtime/seal.js';
 import { createTestDatabase } from '../../../setup/database.js';
 
 /** One line of the log. */

@@ -2,7 +2,7 @@ import { onTestFinished } from 'vitest';
 import type { SendStep } from '../../../../src/activities/delivery-activities.js';
 import { pgDatabase } from '../../../../src/ledger/pg-database.js';
 import { operationsContext } from '../../../../src/operations/context.js';
-import { createSealer } from '../../../../src/publisher/seal.js';
+import { createSealer } from '../../../../src/runtime/seal.js';
 import { createWorker } from '../../../../src/worker/create-worker.js';
 import { type SwitchableProxy, startProxy } from '../../../receiver/support/switchable-proxy.js';
 import { type DeliveryStage, secretsKeys } from '../../support/delivery-stage.js';

@@ -2,10 +2,10 @@ import { Client, Connection } from '@temporalio/client';
 import { createCatalogue } from '../../../../src/effects/catalogue.js';
 import { pgDatabase } from '../../../../src/ledger/pg-database.js';
 import { schemaName } from '../../../../src/ledger/schema-name.js';
-import { createSealer } from '../../../../src/publisher/seal.js';
 import { egressRules } from '../../../../src/runtime/egress-rules.js';
 import { createLogger } from '../../../../src/runtime/logger.js';
 import { createMetrics } from '../../../../src/runtime/metrics.js';
+import { createSealer } from '../../../../src/runtime/seal.js';
 import { createWorker } from '../../../../src/worker/create-worker.js';
 import { heldWord, type SenderSettings } from './spawn-sender.js';
 

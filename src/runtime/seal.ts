@@ -1,6 +1,6 @@
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
 import { OnefoldError } from '../errors.js';
-import { decodeBase64 } from '../sources/decode-base64.js';
+import { decodeBase64 } from './decode-base64.js';
 
 /** The variable that the keys come from. */
 export const secretsKeysVariable = 'ONEFOLD_SECRETS_KEYS';

@@ -1,4 +1,4 @@
-import { encodeSegment } from '../../identity/encode-segment.js';
+import { encodeSegment } from '../identity/encode-segment.js';
 
 /** What acts about an endpoint stand under: `endpoint/<tenant>/<id>`. */
 export function endpointActKey(tenant: string, endpoint: string): string {

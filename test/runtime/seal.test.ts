@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { createSealer } from '../../src/publisher/seal.js';
+import { createSealer } from '../../src/runtime/seal.js';
 
 const key = (): string => randomBytes(32).toString('base64');
 const first = key();

@@ -1,8 +1,7 @@
-import { OnefoldError } from '../../errors.js';
-import { checkTenant } from '../../identity/check-tenant.js';
-import { type DeliveryState, deliveryStates } from '../../ledger/publication-deliveries/delivery-row.js';
+import { OnefoldError } from '../errors.js';
+import { checkTenant } from '../identity/check-tenant.js';
 
-/** What all lists of this folder can be asked for. */
+/** What every list can be asked for. */
 export interface ListOptions {
   /** Default ''. */
   readonly tenant?: string;
@@ -21,13 +20,15 @@ export interface PublishedWithin {
 }
 
 /**
- * Checks what a list is restricted by, and leaves out what it is not.
+ * Checks what a list is restricted by.
  *
+ * @param states What its `state` may be.
  * @throws {OnefoldError} `identity_invalid` for a tenant that is none; `request_invalid` naming the filter.
  */
 export function readFilter<Filter extends Readonly<Record<string, unknown>>>(
   { tenant = '' }: ListOptions,
   filter: Filter,
+  states: readonly string[] = [],
 ): { readonly tenant: string } & { readonly [Name in keyof Filter]: Filter[Name] } {
   for (const [name, value] of Object.entries(filter)) {
     if (value instanceof Date && Number.isNaN(value.getTime())) {
@@ -38,8 +39,8 @@ export function readFilter<Filter extends Readonly<Record<string, unknown>>>(
     }
   }
   const { state } = filter;
-  if (state !== undefined && !deliveryStates.includes(state as DeliveryState)) {
-    throw new OnefoldError('request_invalid', `state: expected one of ${deliveryStates.join(', ')}`);
+  if (state !== undefined && !states.includes(state as string)) {
+    throw new OnefoldError('request_invalid', `state: expected one of ${states.join(', ')}`);
   }
   return { tenant: checkTenant(tenant), ...filter };
 }

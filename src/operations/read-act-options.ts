@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
-import { type ErrorCode, OnefoldError } from '../../errors.js';
-import { cutText } from '../../identity/cut-text.js';
-import { storableText } from '../../ledger/storable-text.js';
+import { type ErrorCode, OnefoldError } from '../errors.js';
+import { cutText } from '../identity/cut-text.js';
+import { storableText } from '../ledger/storable-text.js';
 
 /** Who acts, and why. */
 export interface ActOptions {

@@ -1,4 +1,4 @@
-import { OnefoldError } from '../../errors.js';
+import { OnefoldError } from '../errors.js';
 
 /** Why an act that was begun could not be carried out to its end. */
 export interface Interruption {
