@@ -4,11 +4,13 @@ import { renderAdminApi } from '../src/admin/render-admin-api.js';
 import { errorCodeFamilies, errorCodes } from '../src/errors.js';
 import { decisionTable, noStatusRow } from '../src/publisher/decisions.js';
 import { type AnswerCell, type AnswerRow, answers } from '../src/receiver/answers.js';
+import { renderCli } from './render-cli.js';
 
 /** Files generated from the code's own tables, by their path in the repository. A test compares them. */
 export const generatedDocs: Readonly<Record<string, () => string>> = {
   'docs/admin-api.md': () => renderAdminApi(note),
   'docs/answers.md': renderAnswers,
+  'docs/cli.md': () => renderCli(note),
   'docs/errors.md': renderErrors,
 };
 

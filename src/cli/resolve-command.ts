@@ -1,11 +1,9 @@
 import { userInfo } from 'node:os';
 import { Command, Option } from 'commander';
 import { OnefoldError } from '../errors.js';
-import { operationsContext, withLog } from '../operations/context.js';
 import type { ResolveAct, ResolveOutcome, ResolveVerdict } from '../operations/resolve-effect.js';
-import { readEnvironment } from '../runtime/environment.js';
+import { withActingContext } from './acting-context.js';
 import { configOption } from './config-option.js';
-import { loadConfig } from './load-config.js';
 import { lookFirst } from './look-first.js';
 
 interface ResolveFlags {
@@ -44,34 +42,26 @@ export function resolveCommand(): Command {
     .option(...configOption)
     .action(async (effect: string, businessKey: string, flags: ResolveFlags, command: Command) => {
       if (flags.done === undefined && !flags.absent) command.error("error: say --done '<json>' or --absent");
-      const { createLogger } = await import('../runtime/logger.js');
       const { resolveEffect } = await import('../operations/resolve-effect.js');
-      const { config, logLevel } = readEnvironment();
       const verdict = await verdictOf(flags);
-      const onefold = await loadConfig(flags.config ?? config);
-      // Standard output is the answer's; the line that says who resolved belongs to the log all the same.
-      const log = createLogger({ process: 'resolve', toStderr: true, ...(logLevel ? { level: logLevel } : {}) });
-      const context = withLog(onefold[operationsContext], log);
       const named = { effect, businessKey, ...(flags.tenant === undefined ? {} : { tenant: flags.tenant }) };
       const act: ResolveAct = {
         by: flags.by ?? userInfo().username,
         reason: flags.reason,
         ...(flags.act === undefined ? {} : { id: flags.act }),
       };
-      try {
+      await withActingContext('resolve', flags.config, async (context) => {
         const goOn = await lookFirst(flags, {
           look: () => resolveEffect(context, named, verdict, { ...act, dryRun: true }),
           describe,
           question: 'Is that so?',
-          code: 'resolve_refused',
+          code: 'confirmation_missing',
         });
         if (!goOn) return;
         const outcome = await resolveEffect(context, named, verdict, act);
         process.stdout.write(flags.json ? `${JSON.stringify(outcome)}\n` : answer(outcome));
         if (!outcome.toldAll) process.exitCode = 1;
-      } finally {
-        await onefold.close();
-      }
+      });
     });
 }
 

@@ -88,7 +88,7 @@ test.concurrent('without a terminal and without --yes nobody can be asked, and n
   const { resolve, row } = await parked();
   const { code, stdout, stderr } = await resolve('--absent');
   expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
-  expect(stderr).toMatch(/absent: .*\nonefold: resolve_refused: nobody is there to ask: add --yes/);
+  expect(stderr).toMatch(/absent: .*\nonefold: confirmation_missing: nobody is there to ask: add --yes/);
   expect(await row()).toEqual({ state: 'parked' });
 });
 

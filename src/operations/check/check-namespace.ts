@@ -1,10 +1,11 @@
 import type { Client } from '@temporalio/client';
+import { readRetention } from '../../runtime/namespace-settings.js';
 import { readSearchAttributes } from '../../runtime/temporal.js';
 import { searchAttributeNames, searchAttributeTypes } from '../../workflows/contract.js';
+import { redeliveryWindows, sweepNeedsMs } from '../setup/namespace-needs.js';
 import type { Source } from './check-source.js';
 import { durationInWords } from './duration-in-words.js';
 import { type Finding, finding } from './finding.js';
-import { readRetention } from './read-retention.js';
 
 /** What was learnt of the namespace. */
 export interface CheckedNamespace {
@@ -14,12 +15,6 @@ export interface CheckedNamespace {
   /** Names of Onefold's search attributes that are registered. */
   readonly searchAttributes: readonly string[];
 }
-
-/**
- * The sweeper looks every ten minutes for events that were closed from outside, and again at the last five. An hour lets
- * it come late several times, and workers be away for a deploy.
- */
-const sweepNeedsMs = 3_600_000;
 
 /**
  * Looks at the namespace: whether it remembers events for long enough, and whether lists can be filtered.
@@ -51,18 +46,16 @@ function* judgeRetention(retentionMs: number, namespace: string, sources: readon
     yield finding('retention_below_sweep', {
       place: `namespace '${namespace}'`,
       message: `it forgets closed events after ${retention}; the sweeper needs ${durationInWords(sweepNeedsMs)} to find those that were terminated or cancelled from outside, and to write their dead letters`,
-      remedy: `raise it: temporal operator namespace update -n ${namespace} --retention 7d`,
+      remedy: 'raise it: onefold setup --retention 7d',
     });
   }
-  for (const { name, preset } of sources) {
-    const { redeliveryWindowMs = 0, manualRedeliveryWindowMs = 0 } = preset.facts;
-    const windowMs = Math.max(redeliveryWindowMs, manualRedeliveryWindowMs);
+  for (const { source, provider, windowMs, byHand } of redeliveryWindows(sources)) {
     if (retentionMs >= windowMs) continue;
-    const by = windowMs > redeliveryWindowMs ? 'can be asked to deliver' : 'may deliver';
+    const by = byHand ? 'can be asked to deliver' : 'may deliver';
     yield finding('retention_below_redelivery', {
-      place: `source '${name}'`,
-      message: `${preset.provider} ${by} an event again for ${durationInWords(windowMs)}, and namespace '${namespace}' remembers it for ${retention}; a later delivery is a first_run to the receiver. The ledger holds then: it runs nothing twice, at the price of a short workflow`,
-      remedy: `a retention above ${durationInWords(windowMs)}, such as 7 days, spares that`,
+      place: `source '${source}'`,
+      message: `${provider} ${by} an event again for ${durationInWords(windowMs)}, and namespace '${namespace}' remembers it for ${retention}; a later delivery is a first_run to the receiver. The ledger holds then: it runs nothing twice, at the price of a short workflow`,
+      remedy: `a retention above ${durationInWords(windowMs)} spares that: onefold setup --retention …`,
     });
   }
 }
@@ -73,12 +66,11 @@ function* judgeAttributes(registered: ReadonlySet<string>, namespace: string, pu
   );
   const missing = wanted.filter(([name]) => !registered.has(name));
   if (missing.length === 0) return;
-  const create = missing.map(([name, type]) => `--name ${name} --type ${type}`).join(' ');
   const carried = publishes ? 'Events and deliveries' : 'Events';
   const filters = `source, state${publishes ? ', endpoint' : ''} or business key`;
   yield finding('search_attributes_missing', {
     place: `namespace '${namespace}'`,
     message: `not registered, or not told: ${missing.map(([name]) => name).join(', ')}. ${carried} are carried without them; lists cannot be filtered by ${filters}`,
-    remedy: `temporal operator search-attribute create -n ${namespace} ${create}`,
+    remedy: 'onefold setup registers them',
   });
 }

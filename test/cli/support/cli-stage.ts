@@ -42,6 +42,7 @@ export interface Delivered {
 export async function createCliStage(
   config = fileURLToPath(new URL('../fixtures/onefold.ts', import.meta.url)),
   setup = 'CREATE TABLE shipments (order_id text NOT NULL)',
+  namespace = 'default',
 ): Promise<CliStage> {
   const database = await createTestDatabase();
   const folder = await mkdtemp(join(tmpdir(), 'onefold-cli-'));
@@ -56,6 +57,7 @@ export async function createCliStage(
   const env = {
     DATABASE_URL: database.url,
     TEMPORAL_ADDRESS: address,
+    TEMPORAL_NAMESPACE: namespace,
     ONEFOLD_TASK_QUEUE: `cli-${randomUUID()}`,
     ONEFOLD_CONFIG: config,
     SHOP_WEBHOOK_SECRETS: secret,
@@ -67,7 +69,7 @@ export async function createCliStage(
     env: { ...env, ...options.env },
   });
   return {
-    client: new Client({ connection }),
+    client: new Client({ connection, namespace }),
     env,
     folder,
     run: (args, options) => onefold(args, withEnv(options)),
