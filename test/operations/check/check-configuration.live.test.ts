@@ -110,9 +110,10 @@ test('a configuration on servers that fit it has no problem, and everything was 
   });
   // A namespace that nobody has prepared lacks the search attributes.
   expect(report.findings).toMatchObject([{ id: 'search_attributes_missing', level: 'warning' }]);
-  expect(report.findings[0]?.remedy).toContain('--name OnefoldBusinessKey --type KeywordList');
+  expect(report.findings[0]?.remedy).toBe('onefold setup registers them');
+  expect(report.findings[0]?.message).toContain('OnefoldBusinessKey');
   // Nothing is published, so nobody looks for deliveries.
-  expect(report.findings[0]?.remedy).not.toContain('OnefoldEndpoint');
+  expect(report.findings[0]?.message).not.toContain('OnefoldEndpoint');
 });
 
 test('search attributes that are registered are no finding', async () => {
