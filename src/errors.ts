@@ -115,6 +115,10 @@ export const errorCodes = {
     remedy: 'See the message; the attempt is retried within the budget.',
   },
   permanent_error: { cause: 'The effect said that trying again is useless.', remedy: 'Mend the cause, then replay.' },
+  effect_paused: {
+    cause: 'A person has paused the effect or its source.',
+    remedy: 'None; it waits without spending its budget until `onefold resume`. See `onefold pause list`.',
+  },
   not_yet: { cause: 'The effect asked to be tried later.', remedy: 'None; it waits without spending an attempt.' },
   not_done: {
     cause: 'The effect said that nothing was done.',
@@ -316,6 +320,22 @@ export const errorCodes = {
     cause: 'Neither Temporal nor the ledger knows this event.',
     remedy: 'Check the identity: source/event-id.',
   },
+  identity_unknown: {
+    cause: 'No event, business key or publication has this name, and none holds it as a part.',
+    remedy: 'Check it, and the tenant; an event id, a business key, a publication or a webhook-id is understood.',
+  },
+  act_invalid: {
+    cause: 'The act is not one of those that are valid where the identity stands.',
+    remedy: 'Look at it: `onefold fix` lists what is valid.',
+  },
+  dead_letter_unknown: {
+    cause: 'There is no such dead letter.',
+    remedy: 'Check id, event and tenant: `onefold dead-letters list --all`.',
+  },
+  note_refused: {
+    cause: 'A note on a dead letter lacks an owner or a note, or who writes it and why.',
+    remedy: 'Give what it lacks.',
+  },
   keys_differ: {
     cause: 'The code computes other business keys for this event than the recorded ones.',
     remedy: 'Mend the key function, or replay with `--rekey` if the new keys are meant.',
@@ -329,8 +349,42 @@ export const errorCodes = {
     remedy: 'See the message.',
   },
   replay_refused: { cause: 'The event cannot be replayed now.', remedy: 'See the message.' },
+  filter_missing: {
+    cause: 'A replay of many names no filter, and would take every event.',
+    remedy: 'Say which events are meant, such as by source and time.',
+  },
+  replay_set_too_large: {
+    cause: 'The filter of a replay of many takes in more events than one set may have.',
+    remedy: 'Narrow it, such as by time, and replay part by part.',
+  },
+  replay_set_unknown: {
+    cause: 'No replay of many was begun under this id, by this tenant.',
+    remedy: 'Check the id and the tenant.',
+  },
+  ingest_refused: {
+    cause:
+      'The event cannot be handed in: what was given does not fit its source, or the wish lacks who asks for it or why.',
+    remedy: 'See the message.',
+  },
+  rejected_unknown: {
+    cause: 'There is no such sample of a refused request, or it is older than 30 days.',
+    remedy: 'Look at the list: `onefold rejected list`.',
+  },
+  adopt_refused: {
+    cause:
+      'What an earlier system has done cannot be adopted: its query fails or has unknown columns, or the wish lacks who asks for it or why.',
+    remedy: 'See the message.',
+  },
+  pause_refused: {
+    cause: 'What is to be paused or resumed is unknown, or the wish lacks who asks for it or why.',
+    remedy: 'See the message.',
+  },
+  retry_refused: {
+    cause: 'Nothing of it is under way that could be tried now, or the wish lacks who asks for it or why.',
+    remedy: 'See the message.',
+  },
   abandon_refused: {
-    cause: 'The delivery cannot be given up: it was delivered, or the wish lacks who asks for it or why.',
+    cause: 'The event or delivery cannot be given up: it is done, or the wish lacks who asks for it or why.',
     remedy: 'See the message.',
   },
   confirmation_missing: {

@@ -5,6 +5,7 @@ export type { ExternalEffectOptions, PerformResult } from './effects/define-exte
 export type {
   CommitContext,
   Effect,
+  EffectMode,
   ExternalCommitContext,
   ExternalEffect,
   JsonValue,
@@ -55,6 +56,9 @@ export {
   type ReceiverRouter,
   type Tenant,
 } from './onefold.js';
+export type { AbandonEventOptions, AbandonEventOutcome } from './operations/abandon-event.js';
+export type { AdoptOutcome, RowNotAdopted } from './operations/adopt/adopt.js';
+export type { AdoptOptions, AdoptProgress } from './operations/adopt/adopt-options.js';
 export type { DeliveryFilter } from './operations/deliveries/list-deliveries.js';
 export type { DeliveryName } from './operations/deliveries/read-delivery-name.js';
 export type { ReplayDeliveryOptions, ReplayDeliveryOutcome } from './operations/deliveries/replay-delivery.js';
@@ -69,8 +73,18 @@ export type { EndpointsApi } from './operations/endpoints/tenant-endpoints.js';
 export type { EndpointTest } from './operations/endpoints/test-endpoint.js';
 export type { UpdatedEndpoint } from './operations/endpoints/update-endpoint.js';
 export type { Subscriber } from './operations/endpoints/who-subscribes.js';
+export type { IngestOptions, IngestOutcome } from './operations/ingest-event.js';
 export type { Page } from './operations/page-cursor.js';
+export type { ListedPause } from './operations/pauses/list-paused.js';
+export type { PauseOptions, PauseOutcome } from './operations/pauses/pause.js';
+export type { ShownPause } from './operations/pauses/pause-wish.js';
+export type { PausableName } from './operations/pauses/read-pausable.js';
+export type { ResumeOptions, ResumeOutcome } from './operations/pauses/resume.js';
 export type { ReplayOptions, ReplayOutcome } from './operations/replay-event.js';
+export type { CancelReplayOutcome } from './operations/replay-many/cancel-replay.js';
+export type { PreviewReplayOptions, ReplayDecision, ReplayPreview } from './operations/replay-many/preview-replay.js';
+export type { ReplayFilter } from './operations/replay-many/replay-filter.js';
+export type { NothingToReplay, ReplayManyOptions, ReplayManyOutcome } from './operations/replay-many/replay-many.js';
 export type { ReplayStep } from './operations/replay-steps.js';
 export type {
   ResolveAct,
@@ -79,7 +93,23 @@ export type {
   ResolveSeen,
   ResolveVerdict,
 } from './operations/resolve-effect.js';
+export type { RetryManyNowOptions, RetryManyNowOutcome } from './operations/retry-many-now.js';
+export type { RetryNowOptions, RetryNowOutcome } from './operations/retry-now.js';
+export type { ToldEvents, ToldOpenEvents } from './operations/tell-open-events.js';
 export type { ToldEvent } from './operations/tell-waiting.js';
+export type {
+  Ambiguous,
+  Trace,
+  TraceChoice,
+  Traced,
+  TracedEffect,
+  TracedEvent,
+  TracedPublication,
+  TraceEntry,
+  TraceOptions,
+  ValidAct,
+} from './operations/trace/trace.js';
+export type { IngestPayload, UnsignedEvent } from './operations/unsigned-delivery.js';
 export type { Endpoint, EndpointState, EndpointStateCode } from './publisher/endpoint.js';
 export type { EndpointChanges, EndpointSettings } from './publisher/endpoint-settings.js';
 export type { PublicationFields, PublicationOf, Published } from './publisher/publication.js';

@@ -6,16 +6,43 @@ import type { Database } from './ledger/database.js';
 import type { Ledger } from './ledger/ledger.js';
 import { pgDatabase } from './ledger/pg-database.js';
 import { defaultSchema, schemaName } from './ledger/schema-name.js';
+import { type AbandonEventOptions, type AbandonEventOutcome, abandonEvent } from './operations/abandon-event.js';
+import type { AdoptOutcome } from './operations/adopt/adopt.js';
+import { adopt } from './operations/adopt/adopt.js';
+import type { AdoptOptions } from './operations/adopt/adopt-options.js';
 import { operationsContext, type PublishingContext, withLedger } from './operations/context.js';
 import { type DeliveriesApi, tenantDeliveries } from './operations/deliveries/tenant-deliveries.js';
 import { type EndpointsApi, tenantEndpoints } from './operations/endpoints/tenant-endpoints.js';
+import { type IngestOptions, type IngestOutcome, ingestEvent } from './operations/ingest-event.js';
+import { type ListedPause, listPaused } from './operations/pauses/list-paused.js';
+import { type PauseOptions, type PauseOutcome, pause } from './operations/pauses/pause.js';
+import type { PausableName } from './operations/pauses/read-pausable.js';
+import { type ResumeOptions, type ResumeOutcome, resume } from './operations/pauses/resume.js';
 import { type ReplayOptions, type ReplayOutcome, replayEvent } from './operations/replay-event.js';
+import { type CancelReplayOutcome, cancelReplay } from './operations/replay-many/cancel-replay.js';
+import {
+  type PreviewReplayOptions,
+  previewReplay,
+  type ReplayPreview,
+} from './operations/replay-many/preview-replay.js';
+import type { ReplayFilter } from './operations/replay-many/replay-filter.js';
+import {
+  type NothingToReplay,
+  type ReplayManyOptions,
+  type ReplayManyOutcome,
+  replayMany,
+} from './operations/replay-many/replay-many.js';
 import {
   type ResolveOptions,
   type ResolveOutcome,
   readResolveOptions,
   resolveEffect,
 } from './operations/resolve-effect.js';
+import { type RetryManyNowOptions, type RetryManyNowOutcome, retryManyNow } from './operations/retry-many-now.js';
+import { type RetryNowOptions, type RetryNowOutcome, retryNow } from './operations/retry-now.js';
+import type { Trace, TraceOptions } from './operations/trace/trace.js';
+import { traceIdentity } from './operations/trace/trace-identity.js';
+import type { IngestPayload } from './operations/unsigned-delivery.js';
 import type { PublicationOf, Published } from './publisher/publication.js';
 import type { Publications } from './publisher/publications.js';
 import { type PublishDependencies, publish, publishIn } from './publisher/publish.js';
@@ -114,6 +141,83 @@ export interface Onefold<Events extends EventSchemas = any> {
    * @throws {OnefoldError} `event_unknown`, `replay_refused`, `identity_invalid`.
    */
   replay(event: string, options: ReplayOptions): Promise<ReplayOutcome>;
+  /**
+   * Replays every event that a filter takes in, at a bounded rate. The set is frozen first; broken off, the same `id` goes on
+   * with it, and each event is asked for once.
+   *
+   * @throws {OnefoldError} `filter_missing`, `request_invalid`, `replay_set_too_large`, `effect_unknown`, `replay_refused`.
+   */
+  replayMany(filter: ReplayFilter, options: ReplayManyOptions): Promise<ReplayManyOutcome | NothingToReplay>;
+  /** What {@link replayMany} would be about and would do; changes nothing. */
+  previewReplay(filter: ReplayFilter, options?: PreviewReplayOptions): Promise<ReplayPreview>;
+  /**
+   * Ends a replay of many: what has not been asked for is not replayed.
+   *
+   * @throws {OnefoldError} `replay_set_unknown`, `replay_refused`.
+   */
+  cancelReplay(
+    set: { readonly tenant?: string; readonly id: string },
+    options: { readonly by: string; readonly reason: string },
+  ): Promise<CancelReplayOutcome>;
+  /**
+   * Takes an event that its provider has given up on, handed in by a person: under the identity that a redelivery would have,
+   * by the same path, marked as unsigned. Needs no secret.
+   *
+   * @param source Name of the source that reads it.
+   * @param payload The body as the provider sent it, if it is to be had: of a known event another spelling is another body.
+   * @throws {OnefoldError} `ingest_refused`, `unknown_source`, `config_invalid`; `identity_missing`, `identity_invalid`,
+   * `type_missing`, `body_malformed`, `body_too_deep`, `body_too_large`, `body_differs`; `temporal_unavailable`,
+   * `start_refused`, `ledger_unavailable`, `migration_missing`.
+   */
+  ingest(source: string, payload: IngestPayload, options: IngestOptions): Promise<IngestOutcome>;
+  /**
+   * Brings in what an earlier system has done for an effect, from its claim table, so that redeliveries are no first runs.
+   *
+   * @throws {OnefoldError} `adopt_refused`, `effect_unknown`, `identity_invalid`, `config_invalid`, `ledger_unavailable`,
+   * `migration_missing`.
+   */
+  adopt(options: AdoptOptions): Promise<AdoptOutcome>;
+  /**
+   * Tells everything that is known of an event, a business key or a publication, as one timeline from Temporal and the
+   * ledger; or the choices, where the name may mean several things. Changes nothing, and waits for Temporal two seconds at most.
+   *
+   * @param identity One of the three identities, or part of one.
+   * @throws {OnefoldError} `identity_unknown`, `identity_invalid`, `request_invalid`, `ledger_unavailable`.
+   */
+  trace(identity: string, options?: TraceOptions): Promise<Trace>;
+  /**
+   * Ends the pause of a running event between two attempts, which it spends as it would have later.
+   *
+   * @throws {OnefoldError} `event_unknown`, `retry_refused`, `identity_invalid`.
+   */
+  retryNow(event: string, options: RetryNowOptions): Promise<RetryNowOutcome>;
+  /**
+   * The same for every open event that has an effect before it, or for every one of a source.
+   *
+   * @throws {OnefoldError} `pause_refused` for an unknown name, `retry_refused`, `identity_invalid`.
+   */
+  retryManyNow(of: PausableName, options: RetryManyNowOptions): Promise<RetryManyNowOutcome>;
+  /**
+   * Gives an event up: redeliveries run nothing, and only a replay takes it up again. What is done of it stays done.
+   *
+   * @throws {OnefoldError} `event_unknown`, `abandon_refused`, `payload_missing`, `identity_invalid`.
+   */
+  abandon(event: string, options: AbandonEventOptions): Promise<AbandonEventOutcome>;
+  /**
+   * Pauses an effect, or every effect of a source, for one tenant or for all: from then on no attempt begins, and what waits
+   * spends nothing of its budget. Endpoints are paused by {@link Onefold.endpoints}.
+   *
+   * @throws {OnefoldError} `pause_refused`, `identity_invalid`.
+   */
+  pause(what: PausableName, options: PauseOptions): Promise<PauseOutcome>;
+  /**
+   * Ends such a pause, and tells every event that waits for it to look now.
+   *
+   * @throws {OnefoldError} `pause_refused`, `identity_invalid`.
+   */
+  resume(what: PausableName, options: ResumeOptions): Promise<ResumeOutcome>;
+  /** The effects and sources that are paused, the oldest pause first. */
+  paused(): Promise<readonly ListedPause[]>;
   /**
    * Says what became of an effect whose outcome nobody but a person can tell, and lets the events that wait for it go on.
    *
@@ -294,6 +398,18 @@ export function createOnefold<const Events extends EventSchemas = Record<never, 
     publishIn: async (tx, publication) => publishIn(publishing(), tx, publication),
     publishMany: async (publishedOnes, manyOptions = {}) => publishMany(publishing(), publishedOnes, manyOptions),
     replay: (event, replayOptions) => replayEvent(context, event, replayOptions),
+    replayMany: (filter, manyOptions) => replayMany(context, filter, manyOptions),
+    previewReplay: (filter, previewOptions = {}) => previewReplay(context, filter, previewOptions),
+    cancelReplay: (set, cancelOptions) => cancelReplay(context, set, cancelOptions),
+    ingest: (source, payload, ingestOptions) => ingestEvent(context, source, payload, ingestOptions),
+    adopt: (adoptOptions) => adopt(context, adoptOptions),
+    trace: (identity, traceOptions = {}) => traceIdentity(context, identity, traceOptions),
+    retryNow: (event, retryOptions) => retryNow(context, event, retryOptions),
+    retryManyNow: (of, retryOptions) => retryManyNow(context, of, retryOptions),
+    abandon: (event, abandonOptions) => abandonEvent(context, event, abandonOptions),
+    pause: (what, pauseOptions) => pause(context, what, pauseOptions),
+    resume: (what, resumeOptions) => resume(context, what, resumeOptions),
+    paused: () => listPaused(context),
     async resolve(effect, businessKey, resolveOptions) {
       const [tenant, verdict, act] = readResolveOptions(resolveOptions);
       return resolveEffect(context, { effect, businessKey, ...tenant }, verdict, act);

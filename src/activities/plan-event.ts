@@ -1,4 +1,5 @@
 import { classifyFailure } from '../effects/classify-failure.js';
+import type { Observation } from '../effects/observe-effect.js';
 import { planEvent } from '../effects/plan-event.js';
 import { displayEvent } from '../identity/event-identity.js';
 import { orAborted } from '../runtime/or-aborted.js';
@@ -32,7 +33,12 @@ export function createPlanEvent(deps: ActivityDependencies) {
       ) {
         return { kind: 'use_regular' };
       }
-      const answer = await orAborted(planEvent(deps, eventKey, input), AbortSignal.timeout(planWithinMs));
+      const onObserved = ({ effect, would, ...seen }: Observation): void => {
+        deps.metrics.observed.inc({ effect, would });
+        deps.log.info({ eventKey, event: displayEvent(input), effect, would, ...seen }, 'effect.observed');
+      };
+      const planning = planEvent(deps, eventKey, input, onObserved);
+      const answer = await orAborted(planning, AbortSignal.timeout(planWithinMs));
       if (answer.kind === 'effects_unknown') {
         deps.metrics.planningWaits.inc({ source: input.source });
         deps.log.warn(

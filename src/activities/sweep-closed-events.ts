@@ -53,7 +53,7 @@ export function createSweepClosedEvents(deps: ActivityDependencies) {
 async function tidy(deps: ActivityDependencies, progress: () => void): Promise<void> {
   try {
     const swept = await sweepLedger({ ledger: deps.ledger, client: deps.client, progress });
-    if (swept.payloads + swept.marks + swept.deliveries > 0) deps.log.info({ ...swept }, 'ledger.swept');
+    if (Object.values(swept).some((rows) => rows > 0)) deps.log.info({ ...swept }, 'ledger.swept');
   } catch (error) {
     deps.log.warn({ reason: (error as Error).message }, 'ledger.sweep_failed');
   }

@@ -4,6 +4,9 @@ import { deleteOldMarks } from '../ledger/delete-old-marks.js';
 import { deleteUnclaimedPayload } from '../ledger/delete-unclaimed-payload.js';
 import type { Ledger } from '../ledger/ledger.js';
 import { listUnclaimedPayloads, type UnclaimedPayload } from '../ledger/list-unclaimed-payloads.js';
+import { deleteOldRejected } from '../ledger/rejected/delete-old-rejected.js';
+import { deleteOldRejectedCounts } from '../ledger/rejected/delete-old-rejected-counts.js';
+import { forgetRejectedBodies } from '../ledger/rejected/forget-rejected-bodies.js';
 import { moveSweepCursor, readSweepCursor } from '../ledger/sweep-cursor.js';
 
 const dayMs = 24 * 3_600_000;
@@ -16,6 +19,9 @@ const markKeptMs = dayMs;
 
 /** Longer than providers redeliver (Stripe three days, Shopify two) and than a dispute over a delivery stays warm. */
 const deliveryKeptMs = 90 * dayMs;
+
+/** Long enough to see that somebody's integration has been failing for weeks. */
+const rejectedKeptMs = 30 * dayMs;
 
 /** Rows of one statement: each is over well within the timeout of a query. */
 const batchRows = 1000;
@@ -41,11 +47,15 @@ export interface SweptLedger {
   readonly payloads: number;
   readonly marks: number;
   readonly deliveries: number;
+  /** Samples of refused requests, and their counts. */
+  readonly rejected: number;
+  /** Kept bodies of samples, whose rows stay. */
+  readonly rejectedBodies: number;
 }
 
 /**
- * Deletes what the ledger need not keep: bodies whose event was never started, marks, and the evidence of old deliveries.
- * Completions, events, recorded bodies and dead letters stay.
+ * Deletes what the ledger need not keep: bodies whose event was never started, marks, the evidence of old deliveries
+ * and of refused requests. Completions, events, recorded bodies and dead letters stay.
  */
 export async function sweepLedger(deps: SweepLedgerDependencies): Promise<SweptLedger> {
   const { ledger, progress } = deps;
@@ -59,6 +69,16 @@ export async function sweepLedger(deps: SweepLedgerDependencies): Promise<SweptL
     marks: await inBatches(progress, (limit) =>
       deleteOldMarks(query, ledger.schema, { before: before(markKeptMs), limit }),
     ),
+    rejectedBodies: await inBatches(progress, (limit) =>
+      forgetRejectedBodies(query, ledger.schema, { before: before(0), limit }),
+    ),
+    rejected:
+      (await inBatches(progress, (limit) =>
+        deleteOldRejected(query, ledger.schema, { before: before(rejectedKeptMs), limit }),
+      )) +
+      (await inBatches(progress, (limit) =>
+        deleteOldRejectedCounts(query, ledger.schema, { before: before(rejectedKeptMs), limit }),
+      )),
     payloads: await sweepOrphans(deps, before(orphanAfterMs)),
   };
 }

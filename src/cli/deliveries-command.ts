@@ -1,5 +1,5 @@
 import { userInfo } from 'node:os';
-import { Command, InvalidArgumentError, Option } from 'commander';
+import { Command, Option } from 'commander';
 import {
   type DeliveryState,
   deliveryStates,
@@ -12,6 +12,7 @@ import { attemptsInWords } from './attempts-in-words.js';
 import { configOption } from './config-option.js';
 import { plainLine } from './endpoints/plain-line.js';
 import { moment } from './moment-option.js';
+import { printPage, withPageOptions } from './page-options.js';
 
 interface ListFlags {
   readonly config?: string;
@@ -50,7 +51,7 @@ export function deliveriesCommand(): Command {
 }
 
 function listCommand(): Command {
-  return new Command('list')
+  return withPageOptions(new Command('list'))
     .description('List deliveries, those published last first.')
     .option('--tenant <name>', 'tenant of the deliveries')
     .option('--endpoint <id>', 'to this endpoint')
@@ -59,21 +60,11 @@ function listCommand(): Command {
     .addOption(new Option('--state <state>', 'in this state').choices([...deliveryStates]))
     .option('--since <time>', "published at or after: 2026-02-03T04:05:06Z, or how long ago, such as '2 hours'", moment)
     .option('--until <time>', 'published before', moment)
-    .option('--limit <n>', 'rows of a page, 1 to 200 (default 50)', limit)
-    .option('--cursor <cursor>', 'the page that an earlier one named')
-    .option('--json', 'print the page as JSON: items, and next where there is another page')
-    .option(...configOption)
     .action(async ({ config, json, ...filter }: ListFlags) => {
       await withActingContext('deliveries', config, async (context) => {
         const { listDeliveries } = await import('../operations/deliveries/list-deliveries.js');
         const page = await listDeliveries(context, filter satisfies DeliveryFilter);
-        if (json) {
-          process.stdout.write(`${JSON.stringify(page)}\n`);
-          return;
-        }
-        process.stdout.write(page.items.map(line).join(''));
-        if (page.items.length === 0) process.stderr.write('no such deliveries\n');
-        if (page.next !== undefined) process.stderr.write(`more: --cursor ${page.next}\n`);
+        printPage(page, json, line, 'no such deliveries');
       });
     });
 }
@@ -139,10 +130,4 @@ function line({ publishedAt, state, publication, endpoint, attempts, lastCode }:
   const last = lastCode === undefined ? '' : `, last ${lastCode}`;
   const name = plainLine(publication);
   return `${publishedAt.toISOString()} ${state.padEnd(13)} ${name} → ${endpoint} (${attemptsInWords(attempts)}${last})\n`;
-}
-
-function limit(text: string): number {
-  const value = Number(text);
-  if (Number.isInteger(value) && value >= 1 && value <= 200) return value;
-  throw new InvalidArgumentError('expected a whole number from 1 to 200');
 }

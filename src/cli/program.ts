@@ -1,18 +1,31 @@
 import { Command } from 'commander';
+import { abandonCommand } from './abandon-command.js';
+import { actsCommand } from './acts-command.js';
 import { adminCommand } from './admin-command.js';
+import { adoptCommand } from './adopt-command.js';
 import { checkCommand } from './check-command.js';
 import { migrateCommand, receiverCommand, runCommand, sendCommand, workerCommand } from './commands.js';
+import { deadLettersCommand } from './dead-letters-command.js';
 import { deliveriesCommand } from './deliveries-command.js';
 import { devCommand } from './dev.js';
 import { endpointsCommand } from './endpoints-command.js';
+import { eventsCommand } from './events-command.js';
+import { fixCommand } from './fix-command.js';
+import { ingestCommand } from './ingest-command.js';
+import { pauseCommand } from './pause-command.js';
+import { publicationsCommand } from './publications-command.js';
 import { publishCommand } from './publish-command.js';
 import { recoverCommand } from './recover-command.js';
+import { rejectedCommand } from './rejected-command.js';
 import { relayCommand } from './relay-command.js';
 import { replayCommand } from './replay-command.js';
 import { republishCommand } from './republish-command.js';
 import { resolveCommand } from './resolve-command.js';
+import { resumeCommand } from './resume-command.js';
+import { retryNowCommand } from './retry-now-command.js';
 import { setupCommand } from './setup-command.js';
 import { temporalCommand } from './temporal-command.js';
+import { traceCommand } from './trace-command.js';
 
 /** Exit codes of every command. */
 export const exitCodes: Readonly<Record<string, string>> = {
@@ -27,8 +40,33 @@ const groups: readonly (readonly [heading: string, commands: () => readonly Comm
   ['Run:', () => [devCommand(), receiverCommand(), workerCommand(), relayCommand(), runCommand(), adminCommand()]],
   ['Set up:', () => [migrateCommand(), setupCommand(), checkCommand()]],
   ['Send:', () => [sendCommand(), publishCommand(), endpointsCommand(recoverCommand())]],
-  ['See:', () => [deliveriesCommand()]],
-  ['Act:', () => [replayCommand(), republishCommand(), resolveCommand()]],
+  [
+    'See:',
+    () => [
+      traceCommand(),
+      eventsCommand(),
+      deadLettersCommand(),
+      publicationsCommand(),
+      deliveriesCommand(),
+      rejectedCommand(),
+      actsCommand(),
+    ],
+  ],
+  [
+    'Act:',
+    () => [
+      fixCommand(),
+      replayCommand(),
+      resolveCommand(),
+      retryNowCommand(),
+      abandonCommand(),
+      pauseCommand(),
+      resumeCommand(),
+      ingestCommand(),
+      republishCommand(),
+      adoptCommand(),
+    ],
+  ],
   ["Temporal's own:", () => [temporalCommand()]],
 ];
 

@@ -5,6 +5,7 @@ import type { PublishDependencies } from '../publisher/publish.js';
 import type { PublishProgress } from '../publisher/publish-many.js';
 import { type ActingContext, withActingContext } from './acting-context.js';
 import { configOption } from './config-option.js';
+import { progressOn } from './progress-line.js';
 import { type MessageDefaults, readLines, readMessage } from './read-messages.js';
 
 interface PublishFlags {
@@ -15,9 +16,6 @@ interface PublishFlags {
   readonly dryRun?: boolean;
   readonly json?: boolean;
 }
-
-/** Between two lines of progress where standard error is no terminal, ms. */
-const progressEveryMs = 2_000;
 
 /** `onefold publish` */
 export function publishCommand(): Command {
@@ -113,7 +111,7 @@ async function publishLines(
       }),
       {
         signal: stopping.signal,
-        onProgress: (now) => progressLine.show({ ...now, refused: now.refused + unreadable }),
+        onProgress: (now) => progressLine.show(inWords({ ...now, refused: now.refused + unreadable })),
         onRefused: ({ publication, error }) => tellRefused(lineOf.get(publication), error),
       },
     );
@@ -133,31 +131,6 @@ async function publishLines(
 
 function tellRefused(line: number | undefined, { code, message }: OnefoldError): void {
   process.stderr.write(`line ${line}: ${code}: ${message}\n`);
-}
-
-/** How far a long command has come, while it runs: what it came to is the answer's, on standard output. */
-interface ProgressLine {
-  show(progress: PublishProgress): void;
-  /** Takes the line away again. */
-  close(): void;
-}
-
-/** One line that is written over on a terminal, else one every few seconds. */
-function progressOn(stream: NodeJS.WriteStream): ProgressLine {
-  let writtenAt = performance.now();
-  return {
-    show(progress) {
-      if (stream.isTTY) {
-        stream.write(`\r${inWords(progress)} `);
-      } else if (performance.now() - writtenAt >= progressEveryMs) {
-        writtenAt = performance.now();
-        stream.write(`${inWords(progress)}\n`);
-      }
-    },
-    close() {
-      if (stream.isTTY) stream.write('\r\x1b[K');
-    },
-  };
 }
 
 function inWords({ settled, published, alreadyPublished, refused, deliveries }: PublishProgress): string {

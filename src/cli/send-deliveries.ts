@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { OnefoldError } from '../errors.js';
 import type { Source } from '../sources/define-source.js';
 import { signedHeaders } from '../sources/signed-headers.js';
+import { readPayload } from './read-payload.js';
 
 /** What `onefold send` is asked for. */
 export interface SendOptions {
@@ -43,7 +43,7 @@ const answerWithinMs = 60_000;
  * @throws {OnefoldError} `config_invalid` when the file cannot be read or the receiver cannot be reached.
  */
 export async function sendDeliveries(options: SendOptions, onAnswer: (sent: SentDelivery) => void): Promise<void> {
-  const body = await read(options.file);
+  const body = await readPayload(options.file);
   const id = options.id ?? identityOf(body);
   const type = typeOf(body, options);
   for (let sent = 0; sent < options.times; sent += options.concurrency) {
@@ -79,17 +79,6 @@ async function deliver({ source, url }: SendOptions, body: Buffer, id: string, t
     body: text,
     ms: performance.now() - began,
   };
-}
-
-async function read(file: string): Promise<Buffer> {
-  try {
-    if (file !== '-') return await readFile(file);
-    const chunks: Buffer[] = [];
-    for await (const chunk of process.stdin) chunks.push(chunk as Buffer);
-    return Buffer.concat(chunks);
-  } catch (cause) {
-    throw new OnefoldError('config_invalid', `${file} cannot be read: ${(cause as Error).message}`, { cause });
-  }
 }
 
 /** The body's own id, else one that the body gives: sending the same file again is a redelivery, as from a provider. */

@@ -2,6 +2,7 @@ import { createServer } from 'node:http';
 import type { Onefold } from '../onefold.js';
 import { operationsContext } from '../operations/context.js';
 import { measureParked } from '../operations/measure-parked.js';
+import { measurePaused } from '../operations/pauses/measure-paused.js';
 import { within } from '../runtime/within.js';
 import { listenOn } from './listen-on.js';
 
@@ -25,7 +26,8 @@ export async function serveMetrics(
       response.writeHead(404).end();
       return;
     }
-    const collected = within(measureWithinMs, measureParked(context), () => new Error('late')).catch(() => {});
+    const measured = Promise.all([measureParked(context), measurePaused(context)]);
+    const collected = within(measureWithinMs, measured, () => new Error('late')).catch(() => {});
     collected
       .then(() => registry.metrics())
       .then(

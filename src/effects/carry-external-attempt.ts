@@ -20,7 +20,7 @@ import { recoverAttempt } from './recover-attempt.js';
  * Whatever it knows of the outcome is in the ledger before it returns. Where it dies, or where the ledger cannot be written,
  * the row says `claimed` until its lease is over, and the next attempt of whatever event recovers.
  *
- * @throws {OnefoldError} Before anything was claimed: `attempt_timed_out`, `abandoned`, `keys_differ`, `version_invalid`,
+ * @throws {OnefoldError} Before anything was claimed: `attempt_timed_out`, `abandoned`, `effect_paused`, `keys_differ`, `version_invalid`,
  * `claim_without_completion`, and the signal's reason; at any time `ledger_unavailable`. All else is in the answer.
  */
 export async function carryExternalAttempt(run: AttemptInLedger): Promise<ExternalAttemptEnd> {

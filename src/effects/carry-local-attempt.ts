@@ -41,7 +41,7 @@ const claimWaitMs = 1000;
  * An older state of a superseding effect is judged under the lineage's lock and ends as `stale`: its claim is rolled back, and
  * nothing of it is written but that.
  *
- * @throws {OnefoldError} `claim_waiting` while another transaction holds the key; `transaction_aborted`,
+ * @throws {OnefoldError} `claim_waiting` while another transaction holds the key; `effect_paused`; `transaction_aborted`,
  * `transaction_split`, `version_invalid`, `result_not_json`, `result_too_large`, `claim_without_completion`, `ledger_unavailable`; and
  * whatever the effect throws. After any of them nothing of this attempt is in the database, except after
  * `transaction_split`.
@@ -70,6 +70,7 @@ async function carryInTransaction(ledger: Ledger<RegisteredTx>, attempt: LocalAt
   return ledger.database.transaction(async (tx, sql) => {
     const claim = await claimEffect(sql, ledger.schema, {
       ...identity,
+      source: event.source,
       event: displayEvent(event),
       dataDigest: attempt.dataDigest,
       owner: attempt.owner,

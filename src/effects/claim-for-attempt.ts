@@ -55,7 +55,7 @@ async function undoUnanswered(run: AttemptInLedger): Promise<void> {
  * Takes the claim of an attempt, judging the version of its state where the effect supersedes. One statement, committed by
  * itself, where the effect has one name and no versions.
  *
- * @throws {OnefoldError} `abandoned`, `claim_without_completion`, `version_invalid`; `ledger_unavailable`.
+ * @throws {OnefoldError} `abandoned`, `effect_paused`, `claim_without_completion`, `version_invalid`; `ledger_unavailable`.
  */
 export async function claimForAttempt({ ledger, attempt }: AttemptInLedger): Promise<AttemptClaim> {
   const { effect, event, businessKey, eventKey } = attempt;
@@ -67,6 +67,7 @@ export async function claimForAttempt({ ledger, attempt }: AttemptInLedger): Pro
     ...identity,
     names,
     eventKey,
+    source: event.source,
     event: displayEvent(event),
     dataDigest: attempt.dataDigest,
     owner: attempt.owner,

@@ -44,11 +44,15 @@ const uncountedCodes = new Set<string>([
   'claim_waiting',
   'outcome_settling',
   'effect_superseded',
+  'effect_paused',
   'worker_shutdown',
   'cancelled',
   'effect_unknown',
   'ledger_unavailable',
 ]);
+
+/** First pause between two looks at something that a person has paused, ms: resuming tells whoever waits. */
+const pausedLookMs = 15_000;
 
 const messageLimit = 500;
 
@@ -73,7 +77,9 @@ function read(thrown: unknown): { code: string; message: string; retryAfterMs?: 
   const verdict = readVerdict(thrown);
   const message = thrown instanceof Error ? String(thrown.message) : `threw ${typeof thrown}, not an Error`;
   if (verdict) return { ...verdict, message };
-  if (thrown instanceof OnefoldError) return { code: thrown.code, message };
+  if (thrown instanceof OnefoldError) {
+    return { code: thrown.code, message, ...(thrown.code === 'effect_paused' ? { retryAfterMs: pausedLookMs } : {}) };
+  }
   const state = sqlState(thrown);
   if (state && (state in transientStates || state.startsWith('08'))) {
     return { code: 'database_transient', message: `${transientStates[state] ?? 'connection_exception'} (${state})` };

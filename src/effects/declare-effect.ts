@@ -1,7 +1,8 @@
 import { OnefoldError } from '../errors.js';
 import { checkName, refuseUnknownOptions } from '../runtime/options.js';
+import { oneOf } from '../sources/one-of.js';
 import type { EventSchemas } from '../sources/source.js';
-import type { Effect, Supersede } from './effect.js';
+import type { Effect, EffectMode, Supersede } from './effect.js';
 import type { EventOf, ReceivedEvent } from './event.js';
 import { attemptPolicy, type RetryOptions } from './retry-options.js';
 
@@ -29,10 +30,15 @@ export interface EffectOptions<
    * versions neither is older, so both are carried, and the second is said to be equal in log, metric and outcome.
    */
   readonly supersede?: Supersede<EventOf<Source, Events, Types>>;
+  /**
+   * `observe` only looks: its events are identified and planned, what would run is logged as `effect.observed`, and nothing
+   * is claimed or run. What was observed stays so when it becomes `live`; only a replay runs it then. Default 'live'.
+   */
+  readonly mode?: EffectMode;
 }
 
 /** Names of the options that every effect takes. */
-export const effectOptionNames = ['on', 'businessKey', 'retry', 'timeout', 'formerly', 'supersede'] as const;
+export const effectOptionNames = ['on', 'businessKey', 'retry', 'timeout', 'formerly', 'supersede', 'mode'] as const;
 
 /** A business key for effects that each event causes anew: the event identity itself. */
 export function perEvent(event: ReceivedEvent): string {
@@ -79,6 +85,7 @@ export function declareEffect(
     on: Object.freeze([...new Set(on)]),
     policy: attemptPolicy(options.retry, timeoutMs, place),
     formerly: Object.freeze(formerly),
+    mode: oneOf(options.mode ?? 'live', ['live', 'observe'], `${place}.mode`),
     // The event handed in later was matched by type, so the narrower signatures hold.
     businessKey: options.businessKey as Effect['businessKey'],
     ...(supersede ? { supersede: supersede as Supersede } : {}),

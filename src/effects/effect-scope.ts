@@ -1,7 +1,8 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import { displayEvent } from '../identity/event-identity.js';
+import { displayEvent, eventKey } from '../identity/event-identity.js';
 import type { Ledger } from '../ledger/ledger.js';
 import type { Metrics } from '../runtime/metrics.js';
+import { sha256 } from '../runtime/sha256.js';
 import type { RegisteredTx } from './effect.js';
 import type { ReceivedEvent } from './event.js';
 
@@ -16,6 +17,8 @@ export interface EffectScope {
   readonly businessKey: string;
   /** The event's; '' where there is none. */
   readonly tenant: string;
+  /** Made when it is asked for, since most effects publish nothing. Undefined for an event that has no key, as in tests. */
+  readonly eventKey: string | undefined;
 }
 
 /** Emptied when the user's function settles: what was created inside it keeps the holder, and may live on for ever. */
@@ -50,11 +53,30 @@ export async function runInEffect<Result>(
 ): Promise<Awaited<Result>> {
   const { ledger, metrics, effect, event, businessKey } = parts;
   const { tenant } = event;
-  const scope = { ledger, metrics, event: displayEvent(event), effect: effect.name, businessKey, tenant };
+  const scope = {
+    ledger,
+    metrics,
+    event: displayEvent(event),
+    effect: effect.name,
+    businessKey,
+    tenant,
+    get eventKey() {
+      return keyOf(event);
+    },
+  };
   const holder: Holder = { scope: Object.freeze(scope) };
   try {
     return await running.run(holder, run);
   } finally {
     holder.scope = undefined;
+  }
+}
+
+/** An effect must not fail for want of a trace: the event that it is given need not have come through the receiver. */
+function keyOf({ tenant, source, id }: ReceivedEvent): string | undefined {
+  try {
+    return eventKey({ tenant, source, id }, sha256);
+  } catch {
+    return undefined;
   }
 }

@@ -94,6 +94,9 @@ export interface Declaration<Takes = unknown> {
   readonly takes?: Takes;
 }
 
+/** Whether an effect does its work, or only shows what it would do. */
+export type EffectMode = 'live' | 'observe';
+
 /** What both kinds of effects have. */
 interface DeclaredEffect<Takes extends TakenEvent> {
   readonly name: string;
@@ -102,6 +105,7 @@ interface DeclaredEffect<Takes extends TakenEvent> {
   readonly policy: AttemptPolicy;
   /** Names under which the ledger may hold this effect's claims and completions from before a renaming. */
   readonly formerly: readonly string[];
+  readonly mode: EffectMode;
   readonly supersede?: Supersede;
   businessKey(event: ReceivedEvent): string;
   /** Given by `source.effect` and `source.externalEffect`. The union keeps effects of all kinds assignable to each other. */

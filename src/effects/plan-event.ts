@@ -1,29 +1,21 @@
 import { OnefoldError } from '../errors.js';
+import { takeOverAdopted } from '../ledger/adopt/take-over-adopted.js';
 import type { Ledger } from '../ledger/ledger.js';
+import { beginObserved } from '../ledger/observe/begin-observed.js';
+import { recordObserved } from '../ledger/observe/record-observed.js';
 import { readPayload } from '../ledger/read-payload.js';
-import { type RecordedEffect, type RecordedEvent, readPlan } from '../ledger/read-plan.js';
+import { type RecordedEvent, readPlan } from '../ledger/read-plan.js';
 import { recordPlan } from '../ledger/record-plan.js';
 import { reopenEvent } from '../ledger/reopen-event.js';
 import { replayLifts } from '../ledger/replay-lifts.js';
-import { sha256 } from '../runtime/sha256.js';
-import type { ExternalPlan, PlanAnswer, PlannedEffect, ProcessEventInput } from '../workflows/contract.js';
+import { adoptedDigest, type PlanAnswer, type ProcessEventInput } from '../workflows/contract.js';
 import { buildEvent } from './build-event.js';
 import { businessKeyOf } from './business-key-of.js';
-import { type Catalogue, effectFor, ledgerName, ledgerNames } from './catalogue.js';
-import type { Effect, ExternalEffect } from './effect.js';
+import { type Catalogue, effectFor, ledgerNames } from './catalogue.js';
+import type { Effect } from './effect.js';
+import { type Observation, observeEffect } from './observe-effect.js';
+import { type EffectKey, firstPlan, isObserved, ledgerKey, recordedPlan } from './planned-effect.js';
 import { rekeyEvent } from './rekey-event.js';
-import { travellingResult } from './travelling-result.js';
-
-/** Longer attempts run as regular activities from the first: a local one would hold its workflow task open. */
-const localAttemptLimitMs = 60_000;
-
-/**
- * SQL visibility stores keywords of at most 255 characters, and ten keys together must stay below the 2,048 bytes of a
- * search attribute. Bytes of the key's JSON text, since that is what the server measures and a control character has six.
- */
-const indexedKeyBytes = 128;
-/** In characters of at most six bytes. */
-const indexedPrefix = 30;
 
 /** What planning needs. */
 export interface PlanDependencies {
@@ -36,8 +28,10 @@ export interface PlanDependencies {
 /**
  * Decides which effects an event has, under which business keys and with which numbers, and records it. What an earlier
  * plan of the same event recorded stands, whatever the code says now: keys, body, and the list of effects. Only a replay
- * extends the list, and replaces keys where a person has asked for it.
+ * extends the list, and replaces keys where a person has asked for it. An effect whose mode is to observe has ended with
+ * its plan; only a replay takes it up, once it is live. An event that an earlier system has done is done.
  *
+ * @param onObserved Told of each effect that was planned only to be observed, once.
  * @throws {OnefoldError} `data_invalid`, `business_key_invalid`, `payload_missing`, `input_malformed` for good;
  * `replay_refused` when a key is to be replaced under which the effect may have happened; `planning_failed` when a
  * business key function threw; `keys_differ` when this worker computes other keys than a replay asked for;
@@ -47,6 +41,7 @@ export async function planEvent(
   deps: PlanDependencies,
   eventKey: string,
   input: ProcessEventInput,
+  onObserved: (observation: Observation) => void = () => {},
 ): Promise<PlanAnswer> {
   const { catalogue, ledger } = deps;
   const { schema } = ledger;
@@ -66,7 +61,7 @@ export async function planEvent(
     }
   }
 
-  const keysOf = async (effects: readonly Effect[], json: string, type: string): Promise<Key[]> => {
+  const keysOf = async (effects: readonly Effect[], json: string, type: string): Promise<EffectKey[]> => {
     const { event } = await buildEvent(source, { ...input, type }, json);
     return effects.map((effect) => ({ effect, businessKey: businessKeyOf(effect, event) }));
   };
@@ -75,22 +70,24 @@ export async function planEvent(
   // Computed before the record is known, since nearly every plan is the first; a failure counts only where it is needed.
   const computed = await keysOf(wanted, json, input.type).catch((error: Error) => error);
   if (Array.isArray(computed) && !known.includes(undefined)) {
+    const observations = await observe(computed);
     const recorded = await recordPlan(sql, schema, {
       ...input,
       eventKey,
       input: inputWithoutBody(input),
       body: Buffer.from(json),
-      effects: computed.map(({ effect, businessKey: key }) => ({ effect: ledgerName(effect), businessKey: key })),
+      effects: computed.map((key) => ({ ...ledgerKey(key), observed: isObserved(key) })),
     });
     if (recorded) {
+      for (const observation of observations) onObserved(observation);
       return {
         kind: 'planned',
-        plan: { effects: computed.map(plannedEffect), searchAttributes: deps.searchAttributes },
+        plan: { effects: computed.map(firstPlan), searchAttributes: deps.searchAttributes },
       };
     }
   }
 
-  const earlier = await readPlan(sql, schema, input.tenant, eventKey);
+  const earlier = await readStanding();
   if (!earlier) throw computed instanceof Error ? computed : new OnefoldError('planning_failed', 'the record is gone');
   const lifts = input.replay && (await replayLifts(sql, schema, { ...input, eventKey, id: input.replay.id }));
   if (earlier.abandoned && !lifts) {
@@ -99,18 +96,28 @@ export async function planEvent(
       plan: { effects: [], searchAttributes: deps.searchAttributes, abandoned: earlier.abandoned },
     };
   }
-  const strangers = earlier.effects.filter(({ effect }) => !effectFor(catalogue, effect, earlier));
+  // Of one that has ended the name is enough: an event may have been adopted under a type that it does not have.
+  const strangers = earlier.effects.filter(({ effect, ended }) =>
+    ended ? !catalogue.effect(effect) : !effectFor(catalogue, effect, earlier),
+  );
   if (strangers.length > 0) return { kind: 'effects_unknown', names: strangers.map(({ effect }) => effect) };
 
-  const compute = async (effects: readonly Effect[]): Promise<Key[]> =>
+  const compute = async (effects: readonly Effect[]): Promise<EffectKey[]> =>
     keysOf(effects, await recordedText(earlier.digest), earlier.type);
-  const current = input.replay?.rekey ? await rekeyEvent(deps, earlier, input.replay.rekey, compute) : earlier;
+  const standing = input.replay ? await takeUpObserved(earlier) : earlier;
+  const current = input.replay?.rekey ? await rekeyEvent(deps, standing, input.replay.rekey, compute) : standing;
   const added = await addedKeys(wanted, current, input);
+  const observations = await observe(added);
+  if (observations.length > 0) {
+    const effects = added.filter(isObserved).map(ledgerKey);
+    await recordObserved(sql, schema, { tenant: input.tenant, eventKey, effects });
+    for (const observation of observations) onObserved(observation);
+  }
   if (added.length > 0 || current.state === 'dead_lettered' || current.state === 'abandoned') {
     await reopenEvent(sql, schema, {
       tenant: input.tenant,
       eventKey,
-      added: added.map(({ effect, businessKey: key }) => ({ effect: ledgerName(effect), businessKey: key })),
+      added: added.filter((key) => !isObserved(key)).map(ledgerKey),
       liftAbandoned: lifts === true,
     });
   }
@@ -121,7 +128,7 @@ export async function planEvent(
         ...current.effects.map((recorded) =>
           recordedPlan(catalogue.effect(recorded.effect) as Effect, recorded, current.effects.length + added.length),
         ),
-        ...added.map(plannedEffect),
+        ...added.map(firstPlan),
       ],
       searchAttributes: deps.searchAttributes,
       ...(current.digest === input.digest ? {} : { recordedDigest: current.digest }),
@@ -129,12 +136,39 @@ export async function planEvent(
     },
   };
 
+  /** What effects that only look would do. Asked before their plan is recorded, which a failure here must not leave unsaid. */
+  function observe(keys: readonly EffectKey[]): Promise<readonly Observation[]> {
+    return Promise.all(keys.filter(isObserved).map((key) => observeEffect(ledger, input.tenant, key)));
+  }
+
+  /** The record of an earlier plan. One that was adopted is given what this delivery knows of the event. */
+  async function readStanding(): Promise<RecordedEvent | undefined> {
+    const { tenant, type, digest } = input;
+    const recorded = await readPlan(sql, schema, tenant, eventKey);
+    if (recorded?.digest !== adoptedDigest || digest === adoptedDigest) return recorded;
+    const delivered = { tenant, eventKey, type, digest, input: inputWithoutBody(input), body: Buffer.from(json) };
+    await takeOverAdopted(sql, schema, delivered);
+    return readPlan(sql, schema, tenant, eventKey);
+  }
+
+  /** Makes what was observed, of effects that a replay is about and that are live by now, a part of the work. */
+  async function takeUpObserved(recorded: RecordedEvent): Promise<RecordedEvent> {
+    const effects = recorded.effects.flatMap(({ effect: name, ended }) => {
+      const effect = catalogue.effect(name);
+      const isMeant = effect && effect.mode !== 'observe' && wanted.includes(effect) && ended?.outcome === 'observed';
+      return isMeant ? [name] : [];
+    });
+    if (effects.length === 0) return recorded;
+    await beginObserved(sql, schema, { tenant: input.tenant, eventKey, effects });
+    return (await readPlan(sql, schema, input.tenant, eventKey)) ?? recorded;
+  }
+
   /** Effects this event did not have: all of them where none was recorded, newer ones only by an explicit replay. */
   async function addedKeys(
     effects: readonly Effect[],
     recorded: RecordedEvent,
     from: ProcessEventInput,
-  ): Promise<Key[]> {
+  ): Promise<EffectKey[]> {
     if (recorded.effects.length > 0 && !from.replay) return [];
     const recordedNames = new Set(recorded.effects.map(({ effect }) => effect));
     const missing = effects.filter((effect) => !ledgerNames(effect).some((name) => recordedNames.has(name)));
@@ -150,58 +184,6 @@ export async function planEvent(
   function recordedText(digest: string): Promise<string> {
     return payloadText(ledger, eventKey, input.tenant, digest, { stored: true });
   }
-}
-
-interface Key {
-  readonly effect: Effect;
-  readonly businessKey: string;
-}
-
-function plannedEffect({ effect, businessKey: key }: Key): PlannedEffect {
-  return {
-    effect: effect.name,
-    businessKey: key,
-    indexedKey: indexedKey(key),
-    policy: effect.policy,
-    // An attempt that reaches outside and vanishes has to stand in the history, which a local one would not.
-    localFirst: effect.kind === 'local' && effect.policy.timeoutMs <= localAttemptLimitMs,
-    ...(effect.kind === 'external' ? { external: externalPlan(effect) } : {}),
-  };
-}
-
-/** Below this a busy worker would count as dead. */
-const leastHeartbeatTimeoutMs = 3000;
-
-function externalPlan({ recovery, parkedAtMostMs, heartbeatMs, leaseMs }: ExternalEffect): ExternalPlan {
-  return {
-    recovery: recovery.kind,
-    parkedAtMostMs,
-    ...(heartbeatMs === undefined ? {} : { heartbeatTimeoutMs: Math.max(leastHeartbeatTimeoutMs, leaseMs) }),
-  };
-}
-
-/** Long keys are cut for search attributes, whose values are limited, and told apart by a hash. */
-function indexedKey(key: string): string {
-  if (Buffer.byteLength(JSON.stringify(key)) <= indexedKeyBytes) return key;
-  return `${[...key].slice(0, indexedPrefix).join('')}~${sha256(key).slice(0, 16)}`;
-}
-
-/** An effect that ended in an earlier run is not run again: the ledger answers `already_done`. */
-function recordedPlan(effect: Effect, recorded: RecordedEffect, effects: number): PlannedEffect {
-  const planned = plannedEffect({ effect, businessKey: recorded.businessKey });
-  if (!recorded.ended) return planned;
-  const { outcome, result, ...end } = recorded.ended;
-  return {
-    ...planned,
-    ended: {
-      effect: effect.name,
-      businessKey: recorded.businessKey,
-      outcome: outcome === 'stale' ? 'stale' : 'already_done',
-      attempts: 0,
-      ...end,
-      ...(result ? { result: travellingResult(result, effects) } : {}),
-    },
-  };
 }
 
 /** The input as it is kept beside the body, which has its own place. */

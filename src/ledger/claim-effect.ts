@@ -1,8 +1,9 @@
 import { OnefoldError } from '../errors.js';
 import type { BusinessKey } from '../identity/business-identity.js';
-import type { StoredResult } from '../workflows/contract.js';
+import { adoptedDigest, type StoredResult } from '../workflows/contract.js';
 import { abandonedMeanwhile } from './complete-effect.js';
 import type { Sql } from './database.js';
+import { pausedMeanwhile, pausedNow } from './pauses/paused-now.js';
 import { storedResult, travellingResultBytes } from './read-plan.js';
 import type { SchemaName } from './schema-name.js';
 
@@ -14,6 +15,7 @@ export interface ClaimRequest {
   readonly names: readonly string[];
   readonly businessKey: BusinessKey;
   readonly eventKey: string;
+  readonly source: string;
   /** `source/event-id`, for people. */
   readonly event: string;
   /** Digest of the event's data, so that another event with other data on the same key is noticed. */
@@ -53,6 +55,8 @@ export type Claim =
  *
  * @throws {OnefoldError} `abandoned` when a person has abandoned the event, which a reset does not undo.
  * @throws {OnefoldError} `keys_differ` when a replay has given the event another key, which a reset does not undo either.
+ * @throws {OnefoldError} `effect_paused` while a person has paused the effect or its source. What is done is found done all
+ * the same.
  * @throws {OnefoldError} `claim_without_completion` when a committed claim stands without its completion, which only a
  * transaction that was split can leave behind.
  * @throws PostgreSQL's 55P03 when another transaction holds the same key for longer than the lock timeout.
@@ -69,6 +73,7 @@ export async function claimEffect(sql: Sql, schema: SchemaName, request: ClaimRe
                        WHERE tenant = $1 AND effect = ANY($2) AND business_key = $3 AND state = 'done')
        AND NOT EXISTS (SELECT 1 FROM ${schema}.events WHERE tenant = $1 AND event_key = $5 AND state = 'abandoned')
        AND NOT ${recordedOtherwise(schema)}
+       AND NOT ${pausedNow(schema, '$9')}
      ON CONFLICT (tenant, effect, business_key) DO UPDATE
        SET state = 'claimed', fence = c.fence + 1, owner = EXCLUDED.owner, event_key = EXCLUDED.event_key,
            event = EXCLUDED.event, data_digest = EXCLUDED.data_digest, claimed_at = clock_timestamp()
@@ -84,6 +89,7 @@ export async function claimEffect(sql: Sql, schema: SchemaName, request: ClaimRe
       request.event,
       request.dataDigest,
       String(Math.ceil(request.lockTimeoutMs)),
+      request.source,
     ],
   );
   const [claimed] = rows;
@@ -135,6 +141,7 @@ async function readCompletion(sql: Sql, schema: SchemaName, request: ClaimReques
   const { rows } = await sql<{
     abandoned: boolean;
     rekeyed: boolean;
+    paused: boolean;
     effect: string;
     state: string | null;
     lease_until: Date | null;
@@ -147,17 +154,29 @@ async function readCompletion(sql: Sql, schema: SchemaName, request: ClaimReques
   }>(
     `SELECT EXISTS (SELECT 1 FROM ${schema}.events WHERE tenant = $1 AND event_key = $5 AND state = 'abandoned') AS abandoned,
             ${recordedOtherwise(schema)} AS rekeyed,
-            d.effect, d.state, d.lease_until, d.fence, d.event_key, d.event, d.data_digest = $4 AS same_data,
+            ${pausedNow(schema, '$7')} AS paused,
+            d.effect, d.state, d.lease_until, d.fence, d.event_key, d.event, d.data_digest IN ($4, '${adoptedDigest}') AS same_data,
             octet_length(d.result) AS result_bytes,
             CASE WHEN octet_length(d.result) <= ${travellingResultBytes} THEN d.result END AS result
      FROM (SELECT 1) AS one
      LEFT JOIN ${schema}.effects d ON d.tenant = $1 AND d.effect = ANY($2) AND d.business_key = $3
      ORDER BY d.state = 'done' DESC NULLS LAST, d.effect = $6 DESC LIMIT 1`,
-    [request.tenant, request.names, request.businessKey, request.dataDigest, request.eventKey, request.effect],
+    [
+      request.tenant,
+      request.names,
+      request.businessKey,
+      request.dataDigest,
+      request.eventKey,
+      request.effect,
+      request.source,
+    ],
   );
   const [row] = rows;
   if (row?.abandoned) throw abandonedMeanwhile();
   if (row?.rekeyed) throw rekeyedMeanwhile();
+  // Where nothing stands in the way by now, it was paused when the claim was refused, and has been resumed since.
+  const isFree = row?.state === null || row?.state === 'released';
+  if (row?.state !== 'done' && (row?.paused || isFree)) throw pausedMeanwhile();
   if (row?.state !== 'done') throw unfinishedClaim(row?.state === 'claimed' && row.lease_until === null);
   return {
     path: 'done',

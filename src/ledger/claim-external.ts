@@ -1,9 +1,10 @@
 import { OnefoldError } from '../errors.js';
-import type { StoredResult } from '../workflows/contract.js';
+import { adoptedDigest, type StoredResult } from '../workflows/contract.js';
 import { type ClaimRequest, recordedOtherwise, rekeyedMeanwhile } from './claim-effect.js';
 import { abandonedMeanwhile } from './complete-effect.js';
 import type { Sql } from './database.js';
 import { type HeldClaim, interval } from './held-claim.js';
+import { pausedMeanwhile, pausedNow } from './pauses/paused-now.js';
 import { storedResult, travellingResultBytes } from './read-plan.js';
 import type { SchemaName } from './schema-name.js';
 
@@ -104,6 +105,7 @@ export async function claimExternal(
      FROM unnest($2::text[]) AS name
      WHERE NOT EXISTS (SELECT 1 FROM ${schema}.events WHERE tenant = $1 AND event_key = $5 AND state = 'abandoned')
        AND NOT ${recordedOtherwise(schema)}
+       AND NOT ${pausedNow(schema, '$12')}
      ON CONFLICT (tenant, effect, business_key) DO UPDATE
        SET state = 'claimed', fence = c.fence + 1, owner = EXCLUDED.owner, claimed_at = clock_timestamp(),
            lease_until = ${lease}, lineage = EXCLUDED.lineage,
@@ -133,6 +135,7 @@ export async function claimExternal(
       request.keyBase,
       request.lineage ?? null,
       request.forwardsKey,
+      request.source,
     ],
   );
   if (rows.length < names.length) return undefined;
@@ -188,6 +191,8 @@ async function alignNames(sql: Sql, schema: SchemaName, request: ExternalClaimRe
  *
  * @returns Undefined where nothing does any more: claim again.
  * @throws {OnefoldError} `abandoned` when a person has abandoned the event; `keys_differ` when one has given it another key.
+ * @throws {OnefoldError} `effect_paused` while a person has paused the effect or its source: then nothing begins, nor is a
+ * known result committed. What is done, or waits for a person, is told as that.
  * @throws {OnefoldError} `claim_without_completion` when the row is that of a local write whose transaction was split.
  */
 export async function readRefusal(
@@ -198,8 +203,9 @@ export async function readRefusal(
   const { rows } = await sql<{
     abandoned: boolean;
     rekeyed: boolean;
+    paused: boolean;
     effect: string | null;
-    state: string;
+    state: string | null;
     fence: string;
     event_key: string;
     event: string;
@@ -210,19 +216,22 @@ export async function readRefusal(
   }>(
     `SELECT EXISTS (SELECT 1 FROM ${schema}.events WHERE tenant = $1 AND event_key = $5 AND state = 'abandoned') AS abandoned,
             ${recordedOtherwise(schema)} AS rekeyed,
-            d.effect, d.state, d.fence, d.event_key, d.event, d.data_digest = $4 AS same_data,
+            ${pausedNow(schema, '$6')} AS paused,
+            d.effect, d.state, d.fence, d.event_key, d.event, d.data_digest IN ($4, '${adoptedDigest}') AS same_data,
             (extract(epoch FROM d.lease_until - clock_timestamp()) * 1000)::float8 AS lease_left_ms,
             octet_length(d.result) AS result_bytes,
             CASE WHEN octet_length(d.result) <= ${travellingResultBytes} THEN d.result END AS result
      FROM (SELECT 1) AS one
      LEFT JOIN ${schema}.effects d ON d.tenant = $1 AND d.effect = ANY($2) AND d.business_key = $3
      ORDER BY d.state = 'done' DESC NULLS LAST, d.state = 'parked' DESC NULLS LAST, d.lease_until DESC NULLS LAST LIMIT 1`,
-    [request.tenant, request.names, request.businessKey, request.dataDigest, request.eventKey],
+    [request.tenant, request.names, request.businessKey, request.dataDigest, request.eventKey, request.source],
   );
   const [row] = rows;
   if (row?.abandoned) throw abandonedMeanwhile();
   if (row?.rekeyed) throw rekeyedMeanwhile();
-  if (!row || row.effect === null) return undefined;
+  if (!row) return undefined;
+  if (row.paused && row.state !== 'done' && row.state !== 'parked') throw pausedMeanwhile();
+  if (row.effect === null) return undefined;
   const { event, event_key: eventKey, same_data: sameData } = row;
   const fence = Number(row.fence);
   if (row.state === 'done') {

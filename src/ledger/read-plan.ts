@@ -5,12 +5,15 @@ import type { SchemaName } from './schema-name.js';
 /** Results up to this many bytes travel through Temporal; larger ones stay in the ledger and go by reference. */
 export const travellingResultBytes = 64 * 1024;
 
+/** How an effect has ended for an event. `observed`: nothing was claimed, since its mode is to look only. */
+export type RecordedOutcome = 'done' | 'already_done' | 'stale' | 'observed';
+
 /** One effect as an earlier plan recorded it. */
 export interface RecordedEffect {
   readonly effect: string;
   readonly businessKey: string;
   readonly ended?: {
-    readonly outcome: 'done' | 'already_done' | 'stale';
+    readonly outcome: RecordedOutcome;
     readonly fence?: number;
     readonly result?: StoredResult;
     readonly doneBy?: string;
@@ -26,7 +29,7 @@ export interface RecordedEvent {
   readonly type: string;
   readonly digest: string;
   readonly input: string;
-  readonly state: 'open' | 'done' | 'dead_lettered' | 'abandoned';
+  readonly state: 'open' | 'done' | 'dead_lettered' | 'abandoned' | 'ignored';
   readonly abandoned?: { readonly by: string; readonly reason: string };
   readonly effects: readonly RecordedEffect[];
 }
@@ -42,7 +45,7 @@ interface Row {
   abandoned_reason: string | null;
   effect: string | null;
   business_key: string;
-  outcome: 'done' | 'already_done' | 'stale' | null;
+  outcome: RecordedOutcome | null;
   fence: string | null;
   event: string | null;
   result: string | null;
@@ -65,7 +68,7 @@ export async function readPlan(
      LEFT JOIN ${schema}.event_effects k ON k.tenant = e.tenant AND k.event_key = e.event_key
      LEFT JOIN ${schema}.effects d ON d.tenant = k.tenant AND d.effect = coalesce(k.completed_as, k.effect)
                                    AND d.business_key = k.business_key
-                                   AND d.state = 'done' AND k.outcome IS NOT NULL
+                                   AND d.state = 'done' AND k.outcome <> 'observed'
      WHERE e.tenant = $1 AND e.event_key = $2
      ORDER BY k.effect`,
     [tenant, eventKey],

@@ -2,21 +2,23 @@ import type { Sql } from './database.js';
 import type { SchemaName } from './schema-name.js';
 
 /** What people do. */
-export type ActKind =
-  | 'replay'
-  | 'replay_many'
-  | 'abandon'
-  | 'resolve'
-  | 'recover'
-  | 'republish'
-  | 'retry_now'
-  | 'pause'
-  | 'resume'
-  | 'disable'
-  | 'enable'
-  | 'ingest'
-  | 'adopt'
-  | 'note';
+export const actKinds = [
+  'replay',
+  'replay_many',
+  'abandon',
+  'resolve',
+  'recover',
+  'republish',
+  'retry_now',
+  'pause',
+  'resume',
+  'disable',
+  'enable',
+  'ingest',
+  'adopt',
+  'note',
+] as const;
+export type ActKind = (typeof actKinds)[number];
 
 /** What a person did, under an identity of its own. */
 export interface Act {

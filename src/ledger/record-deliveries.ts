@@ -17,6 +17,8 @@ export interface DeliveryRow {
   readonly digest: string | null;
   readonly bodyDiffers: boolean;
   readonly receivedAt: Date;
+  /** The act by which a person handed it in, without a signature; absent where it came signed. */
+  readonly act?: string;
 }
 
 /**
@@ -42,6 +44,8 @@ const bufferRows = 10_000;
 const rowsPerEvent = 1_000;
 /** Rows per minute and source for refusals without an event, which anybody can cause. */
 const anonymousRowsPerMinute = 100;
+/** The same per hour: a slow flood must not grow the table either. How many there were is counted elsewhere. */
+const anonymousRowsPerHour = 1_000;
 /** Pauses before the further tries of a batch, ms; after them it is dropped. */
 const retryPausesMs = [100, 500, 2_000];
 /** One try of a batch, ms: a database that accepts and never answers must not hold a connection for ever. */
@@ -140,20 +144,25 @@ export function createDeliveryRecorder(deps: DeliveryRecorderDependencies): Deli
   };
 }
 
-/** Counts refusals without an event by minute and source. Sources are a closed set, so the map stays small. */
+/** Bounds refusals without an event by minute, by hour and by source. Sources are a closed set, so the maps stay small. */
 function createAnonymousCap(): (row: DeliveryRow) => boolean {
-  let minute = -1;
+  const inMinute = createWindowCap(60_000, anonymousRowsPerMinute);
+  const inHour = createWindowCap(3_600_000, anonymousRowsPerHour);
+  return ({ eventKey, source }) => eventKey !== null || (inMinute(source) && inHour(source));
+}
+
+function createWindowCap(windowMs: number, limit: number): (source: string) => boolean {
+  let window = -1;
   let counts = new Map<string, number>();
-  return (row) => {
-    if (row.eventKey !== null) return true;
-    const now = Math.floor(performance.now() / 60_000);
-    if (now !== minute) {
-      minute = now;
+  return (source) => {
+    const now = Math.floor(performance.now() / windowMs);
+    if (now !== window) {
+      window = now;
       counts = new Map();
     }
-    const count = (counts.get(row.source) ?? 0) + 1;
-    counts.set(row.source, count);
-    return count <= anonymousRowsPerMinute;
+    const count = (counts.get(source) ?? 0) + 1;
+    counts.set(source, count);
+    return count <= limit;
   };
 }
 
@@ -168,6 +177,7 @@ async function insertDeliveries({ database, schema }: Ledger, rows: readonly Del
     rows.map((row) => row.digest),
     rows.map((row) => row.bodyDiffers),
     rows.map((row) => row.receivedAt.toISOString()),
+    rows.map((row) => row.act ?? null),
   ];
   const inserted = database.transaction(
     async (_tx, sql) => {
@@ -189,22 +199,24 @@ function insertStatement(schema: SchemaName): string {
   return `WITH incoming AS (
       SELECT *, row_number() OVER (PARTITION BY tenant, event_key ORDER BY position) AS nth
       FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::integer[], $7::text[],
-                  $8::boolean[], $9::timestamptz[])
-        WITH ORDINALITY AS row (tenant, source, event_key, path, code, status, digest, body_differs, received_at, position)
+                  $8::boolean[], $9::timestamptz[], $10::text[])
+        WITH ORDINALITY AS row (tenant, source, event_key, path, code, status, digest, body_differs, received_at, act,
+                          position)
     ), kept AS (
       SELECT events.tenant, events.event_key, (
         SELECT count(*) FROM (
           SELECT 1 FROM ${schema}.deliveries d
-          WHERE d.tenant = events.tenant AND d.event_key = events.event_key LIMIT $10
+          WHERE d.tenant = events.tenant AND d.event_key = events.event_key LIMIT $11
         ) counted
       ) AS rows
       FROM (SELECT DISTINCT tenant, event_key FROM incoming WHERE event_key IS NOT NULL) events
     )
     INSERT INTO ${schema}.deliveries
-      (tenant, source, event_key, path, code, status, digest, body_differs, received_at)
-    SELECT i.tenant, i.source, i.event_key, i.path, i.code, i.status, i.digest, i.body_differs, i.received_at
+      (tenant, source, event_key, path, code, status, digest, body_differs, received_at, act, signed)
+    SELECT i.tenant, i.source, i.event_key, i.path, i.code, i.status, i.digest, i.body_differs, i.received_at, i.act,
+           i.act IS NULL
     FROM incoming i LEFT JOIN kept ON kept.tenant = i.tenant AND kept.event_key = i.event_key
-    WHERE i.event_key IS NULL OR kept.rows + i.nth <= $10
+    WHERE i.event_key IS NULL OR kept.rows + i.nth <= $11
     ORDER BY i.position`;
 }
 

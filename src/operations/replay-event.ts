@@ -8,6 +8,7 @@ import { eventStartOptions, type ProcessEvent } from '../runtime/event-start-opt
 import { refuseUnknownOptions } from '../runtime/options.js';
 import { readSearchAttributes } from '../runtime/temporal.js';
 import { type ProcessEventInput, workflowNames } from '../workflows/contract.js';
+import { addedEffect } from './added-effect.js';
 import type { OperationsContext } from './context.js';
 import { type EventState, readClosedState, readEventState } from './event-state.js';
 import { findMissingBody } from './find-missing-body.js';
@@ -17,7 +18,7 @@ import { type NamedEvent, readEventName } from './read-event-name.js';
 import { recomputeKeys } from './recompute-keys.js';
 import { rekeyings } from './rekeyings.js';
 import { replayInput } from './replay-input.js';
-import { type ReplayStep, replayedEffects, replaySteps } from './replay-steps.js';
+import { hasEnded, type ReplayStep, replayedEffects, replaySteps } from './replay-steps.js';
 
 /** Who replays an event, and why. */
 export interface ReplayOptions {
@@ -31,11 +32,13 @@ export interface ReplayOptions {
   readonly id?: string;
   /** Effects that have not ended take the business keys that the code computes now, where these differ. */
   readonly rekey?: boolean;
+  /** Run only this effect, which subscribed to the type after the event was done. */
+  readonly effect?: string;
   /** Only say what would be done. */
   readonly dryRun?: boolean;
 }
 
-const known: readonly (keyof ReplayOptions)[] = ['by', 'reason', 'tenant', 'id', 'rekey', 'dryRun'];
+const known: readonly (keyof ReplayOptions)[] = ['by', 'reason', 'tenant', 'id', 'rekey', 'effect', 'dryRun'];
 
 /** What came of a replay. */
 export interface ReplayOutcome {
@@ -70,9 +73,13 @@ const temporalWithinMs = 30_000;
  * Where the code computes other business keys for effects that have not ended, a replay is refused unless it is told to
  * rekey them; and that is refused where the effect may have happened under its old key.
  *
+ * With `effect`, only that one runs, for an event that is done or was recorded without effects; what else subscribed to its
+ * type since does not.
+ *
  * @throws {OnefoldError} `config_invalid` for an unknown option, `identity_invalid`, `event_unknown`, `replay_refused`
- * while the event is being processed and where it must not be rekeyed, `keys_differ`, `payload_missing` when neither
- * ledger nor history has its body, `temporal_unavailable`, `ledger_unavailable`, `migration_missing`.
+ * while the event is being processed, where it must not be rekeyed, and for one effect of an event that is not done;
+ * `effect_unknown`, `keys_differ`, `payload_missing` when neither ledger nor history has its body, `temporal_unavailable`,
+ * `ledger_unavailable`, `migration_missing`.
  */
 export async function replayEvent(
   context: OperationsContext,
@@ -101,15 +108,19 @@ async function replay(context: OperationsContext, event: NamedEvent, options: Re
   const state = await readClosedState(context, event);
   const input = await replayInput(context, event, state);
   const { recorded } = state;
-  const effects = replayedEffects(context.catalogue, input, recorded);
+  const effects =
+    options.effect === undefined
+      ? replayedEffects(context.catalogue, input, recorded)
+      : [addedEffect(context.catalogue, event, recorded, options.effect)];
   if (effects.length === 0) {
     throw new OnefoldError('replay_refused', `no effect subscribes to '${input.type}' of source '${input.source}'`);
   }
-  const done = effects.every((effect) => effect.recorded?.ended);
+  const done = effects.every((effect) => effect.recorded && hasEnded(context.catalogue, effect.recorded));
   const missingBody = done ? undefined : await findMissingBody(context, event, input, state.execution);
   const keys = await recomputeKeys(context, recorded, input, missingBody);
   const rekey = await rekeyings(context, recorded, keys, options.rekey === true);
-  const steps = await replaySteps(context, event.tenant, effects, keys, rekey);
+  const isPlanned = recorded !== undefined && recorded.effects.length > 0;
+  const steps = await replaySteps(context, { tenant: event.tenant, isPlanned }, effects, keys, rekey);
   const seen: Seen = {
     state: { ledger: recorded?.state ?? 'unknown', temporal: temporalState(state) },
     steps,

@@ -29,6 +29,15 @@ export interface ReplayedEffect {
   readonly recorded?: RecordedEffect;
 }
 
+/**
+ * Whether nothing is left to do about a recorded effect. What was only observed is to be done by a replay, which is the wish
+ * to do it here, once the effect is live.
+ */
+export function hasEnded(catalogue: Catalogue, { effect, ended }: RecordedEffect): boolean {
+  if (!ended) return false;
+  return ended.outcome !== 'observed' || catalogue.effect(effect)?.mode === 'observe';
+}
+
 /** Lists the effects of a replay: those recorded, and with them every effect that subscribes to the type by now. */
 export function replayedEffects(
   catalogue: Catalogue,
@@ -55,25 +64,26 @@ export function replayedEffects(
  */
 export async function replaySteps(
   context: OperationsContext,
-  tenant: string,
+  { tenant, isPlanned }: { readonly tenant: string; readonly isPlanned: boolean },
   effects: readonly ReplayedEffect[],
   keys: ReadonlyMap<string, RecomputedKey>,
   rekeyed: readonly Rekeying[],
 ): Promise<readonly ReplayStep[]> {
   const { catalogue, ledger } = context;
-  const because = effects.some(({ recorded }) => recorded) ? 'added since' : 'never planned';
+  const because = isPlanned ? 'added since' : 'never planned';
   return Promise.all(
     effects.map(async ({ name, recorded }): Promise<ReplayStep> => {
       const effect = catalogue.effect(name);
       if (!recorded) return { effect: name, action: 'perform', because: because + lacking(effect) };
-      const { ended } = recorded;
       const to = rekeyed.find((one) => one.effect === recorded.effect)?.to;
       const step = {
         effect: name,
         businessKey: to ?? recorded.businessKey,
         ...(to === undefined ? {} : { rekeyedFrom: recorded.businessKey }),
       };
-      if (ended) return { ...step, action: 'skip', because: ended.outcome };
+      if (recorded.ended && hasEnded(catalogue, recorded)) {
+        return { ...step, action: 'skip', because: recorded.ended.outcome };
+      }
       const names = effect ? ledgerNames(effect) : [recorded.effect];
       const claim = await readClaim(ledger.database.query, ledger.schema, { tenant, names, ...step });
       const { action, because: why } = judgeClaim(claim, effect);

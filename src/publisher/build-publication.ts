@@ -16,6 +16,8 @@ export interface PublicationOrigin {
   readonly tenant: string;
   /** JSON; null where no effect caused it. */
   readonly cause: string | null;
+  /** Key of the event whose effect it is; what traces follow. Default null. */
+  readonly causedBy?: string | null;
 }
 
 /** Receivers read it into memory before they can judge its signature, and few take more. */
@@ -71,6 +73,7 @@ export async function buildPublication(
     pausesMs: budget?.pausesMs ?? null,
     elapsedMs: budget?.elapsedMs ?? null,
     cause: origin.cause,
+    causedBy: origin.causedBy ?? null,
     patterns: candidatePatterns(type),
   };
 }

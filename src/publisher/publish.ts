@@ -86,8 +86,8 @@ export function counted({ metrics }: PublishDependencies, published: Published):
 export function originOf(tenant = ''): PublicationOrigin {
   const scope = currentEffect();
   if (!scope) return { tenant, cause: null };
-  const { event, effect, businessKey } = scope;
-  return { tenant, cause: JSON.stringify({ event, effect, businessKey }) };
+  const { event, effect, businessKey, eventKey } = scope;
+  return { tenant, cause: JSON.stringify({ event, effect, businessKey }), causedBy: eventKey ?? null };
 }
 
 /**

@@ -90,7 +90,12 @@ export const answers = {
   backlog_full: error('backlog_full', 'The oldest waiting event is older than the backlog limit.', 503, 30),
   temporal_unavailable: error('temporal_unavailable', 'Temporal did not record the event in time.', 503, 5),
   start_refused: error('start_refused', 'Temporal refused the start; a fault of set-up.', 503, 60),
-  ledger_unavailable: error('ledger_unavailable', 'PostgreSQL did not store a large body.', 503, 5),
+  ledger_unavailable: error(
+    'ledger_unavailable',
+    'PostgreSQL did not store a large body, or an ignored event that the source records.',
+    503,
+    5,
+  ),
   shutting_down: error('shutting_down', 'This process is draining; the connection is closed.', 503, 1),
   body_already_parsed: error('body_already_parsed', 'Another middleware consumed the body.', 500),
   internal_error: error('internal_error', 'A defect, or a function of the configuration that threw.', 500),

@@ -4,9 +4,11 @@ import type { Effect } from '../effects/effect.js';
 import { OnefoldError } from '../errors.js';
 import type { Ledger } from '../ledger/ledger.js';
 import { createDeliveryRecorder } from '../ledger/record-deliveries.js';
+import { createRejectionRecorder } from '../ledger/rejected/record-rejections.js';
 import type { Logger } from '../runtime/logger.js';
 import type { Metrics } from '../runtime/metrics.js';
 import { createRegisteredAttributes } from '../runtime/registered-attributes.js';
+import type { Sealer } from '../runtime/seal.js';
 import type { Source } from '../sources/define-source.js';
 import { type AnsweredCase, answerFor, isAnswered } from './answers.js';
 import { createBacklogWatch } from './backlog-watch.js';
@@ -20,6 +22,7 @@ import { createInFlight } from './in-flight.js';
 import { receiveDelivery } from './receive-delivery.js';
 import type { ReceiveDependencies } from './receive-dependencies.js';
 import type { ReceiverRequest, ReceiverResponse } from './receiver-request.js';
+import { createRejectedSampler } from './sample-rejected.js';
 import { createTokenBucket } from './token-bucket.js';
 
 /** What a receiver is made of. */
@@ -33,6 +36,8 @@ export interface ReceiverDependencies {
   readonly ledger: Ledger;
   readonly log: Logger;
   readonly metrics: Metrics;
+  /** Seals the bodies of refused requests that a source wants kept. Default: none are kept. */
+  readonly sealer?: Sealer;
   /** The clock that timestamps of signatures are judged by. Default: the system's. */
   readonly now?: () => Date;
 }
@@ -67,6 +72,9 @@ export function createReceiver(deps: ReceiverDependencies): Receiver {
   const now = deps.now ?? (() => new Date());
   const recorder = createDeliveryRecorder({ ledger, metrics, log });
   const evidence = createDeliveryEvidence({ log, metrics, recorder });
+  const rejections = createRejectionRecorder({ ledger, metrics, log });
+  const sources = byName(deps.sources);
+  const sampleRejected = createRejectedSampler({ sources, sealer: deps.sealer, log });
   const backlog = createBacklogWatch({ client, namespace, taskQueue, metrics, log });
   const hasBacklogLimit = deps.sources.some(({ settings }) => settings.backlogLimitMs !== undefined);
   const inFlight = createInFlight();
@@ -74,7 +82,7 @@ export function createReceiver(deps: ReceiverDependencies): Receiver {
   let toldAlreadyParsed = false;
 
   const steps: ReceiveDependencies = {
-    sources: byName(deps.sources),
+    sources,
     effects: deps.effects,
     client,
     taskQueue,
@@ -93,7 +101,7 @@ export function createReceiver(deps: ReceiverDependencies): Receiver {
   };
 
   /** A refusal keeps its code; whatever else was thrown is a defect, told to the log and not to the caller. */
-  const refuse = (delivery: Delivery, error: unknown): ReceiverResponse => {
+  const refuse = (request: ReceiverRequest, delivery: Delivery, error: unknown): ReceiverResponse => {
     const refusal = error instanceof OnefoldError && isAnswered(error.code) ? error : undefined;
     const code = refusal ? (refusal.code as AnsweredCase) : 'internal_error';
     if (!refusal) log.error({ ...who(delivery), ...defect(error) }, 'webhook.internal_error');
@@ -109,6 +117,12 @@ export function createReceiver(deps: ReceiverDependencies): Receiver {
       refused: { ...(reason === undefined ? {} : { reason }) },
       record: true,
     });
+    if (delivery.eventKey === undefined) {
+      const refused = { code, reason: reason ?? '', status: response.status };
+      rejections.record({ source: delivery.source, receivedAt: delivery.receivedAt, ...refused }, () =>
+        sampleRejected(request, delivery, refused),
+      );
+    }
     return response;
   };
 
@@ -127,7 +141,7 @@ export function createReceiver(deps: ReceiverDependencies): Receiver {
       });
       return response;
     } catch (error) {
-      return refuse(delivery, error);
+      return refuse(request, delivery, error);
     }
   };
 
@@ -140,7 +154,7 @@ export function createReceiver(deps: ReceiverDependencies): Receiver {
   const drain = async (): Promise<void> => {
     draining = true;
     await inFlight.idle();
-    await recorder.flush();
+    await Promise.all([recorder.flush(), rejections.flush()]);
   };
 
   return {
@@ -152,7 +166,7 @@ export function createReceiver(deps: ReceiverDependencies): Receiver {
       await drain();
       backlog.stop();
       evidence.close();
-      await recorder.close();
+      await Promise.all([recorder.close(), rejections.close()]);
     },
   };
 }

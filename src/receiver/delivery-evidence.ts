@@ -44,6 +44,7 @@ export function createDeliveryEvidence(deps: {
       ...(answer.code === undefined ? {} : { code: answer.code }),
       ...(delivery.digest === undefined ? {} : { digest: delivery.digest.slice(0, 16) }),
       ...(path === undefined ? {} : { bodyDiffers: delivery.bodyDiffers }),
+      ...(delivery.act === undefined ? {} : { signed: false, act: delivery.act }),
       ms: Math.round(ms * 10) / 10,
     };
     if (!answer.refused) log.info(fields, 'webhook.claim');
@@ -71,6 +72,7 @@ export function createDeliveryEvidence(deps: {
         digest: digest ?? null,
         bodyDiffers,
         receivedAt: delivery.receivedAt,
+        ...(delivery.act === undefined ? {} : { act: delivery.act }),
       });
     },
     close: () => sampler.close(),

@@ -11,6 +11,8 @@ export interface Delivery {
   readonly receivedAt: Date;
   /** Monotonic ms at arrival. */
   readonly arrivedMs: number;
+  /** The act by which a person handed it in, without a signature. */
+  readonly act?: string;
   source: string;
   acknowledge: Acknowledge;
   successStatus: number | undefined;
@@ -23,6 +25,8 @@ export interface Delivery {
   digest?: string;
   path?: DeliveryPath;
   bodyDiffers: boolean;
+  /** The body as it came over the wire and as far as it was read, in pieces; undefined where none was, and once the event is known. */
+  received?: readonly Uint8Array[] | undefined;
 }
 
 /** How a delivery that was not refused ends. */
@@ -33,11 +37,12 @@ export interface DeliveryEnd {
   readonly result?: string;
 }
 
-/** A delivery of which nothing is known yet. */
-export function arrivedDelivery(receivedAt: Date): Delivery {
+/** A delivery of which nothing is known yet, but by which act a person handed it in. */
+export function arrivedDelivery(receivedAt: Date, act?: string): Delivery {
   return {
     receivedAt,
     arrivedMs: performance.now(),
+    ...(act === undefined ? {} : { act }),
     source: unknownSource,
     acknowledge: 'durable',
     successStatus: undefined,

@@ -3,7 +3,7 @@ import type { Source } from '../sources/define-source.js';
 import { awaitOutcome } from './await-outcome.js';
 import type { Delivery, DeliveryEnd } from './delivery.js';
 import { exposedResult } from './exposed-result.js';
-import type { ReceiveDependencies } from './receive-dependencies.js';
+import type { AcceptDependencies } from './receive-dependencies.js';
 import { recogniseResult } from './recognise-result.js';
 import { startDeadlineMs } from './record-event.js';
 import type { StartDecision } from './start-decision.js';
@@ -13,14 +13,14 @@ import type { StartDecision } from './start-decision.js';
  * waits for it, else with the path alone. Nothing here refuses any more; what cannot be had is left out.
  */
 export async function endDelivery(
-  deps: ReceiveDependencies,
+  deps: AcceptDependencies,
   source: Source,
   eventKey: EventKey,
   delivery: Delivery,
   { path, runId, started, parked }: StartDecision,
   signal: AbortSignal | undefined,
 ): Promise<DeliveryEnd> {
-  const { acknowledge, settleWithinMs } = source.settings;
+  const { settleWithinMs } = source.settings;
   const wait = (deadline: number) =>
     awaitOutcome(deps.client, { eventKey, runId, deadline, ...(signal ? { signal } : {}) });
 
@@ -30,7 +30,7 @@ export async function endDelivery(
     deps.log.warn({ eventKey, source: source.name, reason: ended.kind }, 'webhook.result_unread');
     return { answer: path };
   }
-  if (!started || acknowledge === 'durable') return { answer: path, ...(parked ? { outcome: 'parked' } : {}) };
+  if (!started || delivery.acknowledge === 'durable') return { answer: path, ...(parked ? { outcome: 'parked' } : {}) };
   if (!deps.waitingPlaces.take()) return { answer: 'settled_too_late' };
   try {
     const elapsedMs = performance.now() - delivery.arrivedMs;
@@ -45,7 +45,7 @@ export async function endDelivery(
 
 /** What of a result is answered: nothing of one that is not ours, the effects' own only where the source shows them. */
 async function shown(
-  deps: ReceiveDependencies,
+  deps: AcceptDependencies,
   source: Source,
   { eventKey, tenant }: Delivery,
   completed: unknown,

@@ -41,6 +41,7 @@ async function serve(
     url: `${request.protocol}://${request.host}${request.originalUrl}`,
     headers: headerMap(request.rawHeaders),
     body: bodyOf(request),
+    ...(request.socket.remoteAddress === undefined ? {} : { remoteAddress: request.socket.remoteAddress }),
     signal: gone.signal,
   });
   if (gone.signal.aborted) return;

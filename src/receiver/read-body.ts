@@ -1,4 +1,5 @@
 import type { HeaderMap } from '../sources/source.js';
+import type { Delivery } from './delivery.js';
 import { DeliveryRefused } from './delivery-refused.js';
 import { headerText } from './header-text.js';
 import type { ReceiverRequest } from './receiver-request.js';
@@ -13,10 +14,15 @@ export interface BodyBytes {
  * Reads the body up to a limit. A body that announces more is refused unread, one that turns out longer is cut.
  *
  * @param limitBytes Largest body taken; one of exactly this size still is.
+ * @param delivery Gets what was read, also where the body is refused.
  * @throws {DeliveryRefused} `body_too_large`; `body_already_parsed` when a middleware kept no bytes; `body_malformed` when
  * the request ended before its body did.
  */
-export async function readBody(request: ReceiverRequest, limitBytes: number): Promise<BodyBytes> {
+export async function readBody(
+  request: ReceiverRequest,
+  limitBytes: number,
+  delivery: Pick<Delivery, 'received'>,
+): Promise<BodyBytes> {
   const { body, headers } = request;
   if (body.kind === 'consumed') {
     throw new DeliveryRefused(
@@ -25,15 +31,22 @@ export async function readBody(request: ReceiverRequest, limitBytes: number): Pr
     );
   }
   if (body.kind === 'kept') {
+    delivery.received = [body.bytes];
     if (body.bytes.byteLength > limitBytes) throw tooLarge(limitBytes);
     return { bytes: body.bytes, decoded: true };
   }
   if (announcedBytes(headers) > limitBytes) throw tooLarge(limitBytes);
-  return { bytes: await readStream(body.chunks, limitBytes), decoded: false };
+  const read: Uint8Array[] = [];
+  delivery.received = read;
+  return { bytes: await readStream(body.chunks, limitBytes, read), decoded: false };
 }
 
-async function readStream(chunks: AsyncIterable<Uint8Array>, limitBytes: number): Promise<Uint8Array> {
-  const read: Uint8Array[] = [];
+/** @param read Gets the pieces. */
+async function readStream(
+  chunks: AsyncIterable<Uint8Array>,
+  limitBytes: number,
+  read: Uint8Array[],
+): Promise<Uint8Array> {
   let size = 0;
   try {
     for await (const chunk of chunks) {

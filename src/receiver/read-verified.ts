@@ -29,7 +29,7 @@ export async function readVerified(
 ): Promise<VerifiedDelivery> {
   const { bodyLimitBytes, signed } = source.settings;
   const { method, url, headers } = request;
-  const body = await readBody(request, bodyLimitBytes);
+  const body = await readBody(request, bodyLimitBytes, delivery);
   if (body.decoded && encoding !== 'identity' && signed === 'wire') {
     throw new DeliveryRefused(
       'body_already_parsed',

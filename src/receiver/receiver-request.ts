@@ -18,6 +18,8 @@ export interface ReceiverRequest {
   readonly url: string;
   readonly headers: HeaderMap;
   readonly body: ReceivedBody;
+  /** The address at the other end of the connection, which may be a proxy's; undefined where the server does not tell. */
+  readonly remoteAddress?: string;
   /** Aborts when the caller is gone, which ends the wait for an outcome. */
   readonly signal?: AbortSignal;
 }

@@ -1,6 +1,12 @@
 import type { EffectEnd, EventOutcome, ProcessEventResult, StoredResult } from '../workflows/contract.js';
 
-const outcomes: ReadonlySet<unknown> = new Set<EventOutcome>(['done', 'already_done', 'stale', 'abandoned']);
+const outcomes: ReadonlySet<unknown> = new Set<EventOutcome>([
+  'done',
+  'already_done',
+  'stale',
+  'observed',
+  'abandoned',
+]);
 
 /**
  * Recognises a workflow's result as one of ours, or returns undefined: a run may have been completed by hand, or by a

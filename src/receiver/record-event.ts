@@ -3,7 +3,7 @@ import { within } from '../runtime/within.js';
 import type { Source } from '../sources/define-source.js';
 import type { ProcessEventInput } from '../workflows/contract.js';
 import { DeliveryRefused } from './delivery-refused.js';
-import type { ReceiveDependencies } from './receive-dependencies.js';
+import type { AcceptDependencies } from './receive-dependencies.js';
 import { decideStart, type StartDecision } from './start-decision.js';
 import { startRefusal } from './start-refusal.js';
 
@@ -21,7 +21,7 @@ const startOvershootMs = 450;
  * @throws {DeliveryRefused} `temporal_unavailable`, `start_refused`, `body_too_large`.
  */
 export async function recordEvent(
-  { client, taskQueue, attributes, log }: ReceiveDependencies,
+  { client, taskQueue, attributes, log }: AcceptDependencies,
   source: Source,
   eventKey: EventKey,
   input: ProcessEventInput,

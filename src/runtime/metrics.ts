@@ -21,6 +21,8 @@ export interface Metrics {
   readonly attempts: Counter<'effect' | 'ended'>;
   /** Effects of events by outcome. */
   readonly effects: Counter<'effect' | 'outcome'>;
+  /** Effects of events that only looked, by what they would have done. */
+  readonly observed: Counter<'effect' | 'would'>;
   /** Events collapsed onto a completed business key with different data. */
   readonly otherData: Counter<'effect'>;
   /** Superseding effects that met their own version in another event. */
@@ -35,6 +37,8 @@ export interface Metrics {
   readonly parked: Counter<'effect'>;
   /** Effects that wait for a person now, by the ledger; absent until it was asked. */
   readonly parkedNow: Gauge;
+  /** Pauses of effects and sources by the ledger: 1 for every tenant, and 1 for each tenant; absent where there is none. */
+  readonly paused: Gauge<'kind' | 'name'>;
   /** Plans that waited for a worker which knows the named effects. */
   readonly planningWaits: Counter<'source'>;
   /** Dead letters opened or reopened, by code. */
@@ -94,6 +98,7 @@ export function createMetrics(): Metrics {
     verifiedBy: counter('verified_by_secret_total', 'Which secret verified, counted from 0.', ['source', 'secret']),
     attempts: counter('attempts_total', 'Business attempts by how they ended.', ['effect', 'ended']),
     effects: counter('effects_total', 'Effects by outcome.', ['effect', 'outcome']),
+    observed: counter('observed_total', 'Effects that only looked, by what they would do.', ['effect', 'would']),
     otherData: counter('other_data_total', 'Events with other data collapsed onto a done business key.', ['effect']),
     equalVersions: counter('equal_versions_total', 'Superseding effects of equal version.', ['effect']),
     unknownOutcomes: counter('unknown_outcomes_total', 'Attempts with an unknown outcome.', ['effect']),
@@ -101,6 +106,12 @@ export function createMetrics(): Metrics {
     superseded: counter('superseded_total', 'Attempts that came back after their lease was taken.', ['effect']),
     parked: counter('parked_total', 'Attempts that left an effect to a person.', ['effect']),
     parkedNow,
+    paused: new Gauge({
+      name: 'onefold_paused',
+      help: 'Pauses of effects and sources.',
+      labelNames: ['kind', 'name'],
+      registers,
+    }),
     planningWaits: counter('planning_waits_total', 'Plans waiting for a worker that knows the effects.', ['source']),
     deadLetters: counter('dead_letters_total', 'Dead letters written, by code.', ['code']),
     published: counter('published_total', 'Calls of publish by what they found; a transaction may still roll back.', [

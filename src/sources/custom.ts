@@ -65,6 +65,10 @@ function presetOf(name: string, options: CustomOptions<EventSchemas>): Preset {
   const type = typeReader(options.type, `${place}.type`);
   const occurredAt = timeReader(options.occurredAt, `${place}.occurredAt`);
   const isUnverified = options.verify === 'unverified';
+  const nameHeaders: Preset['nameHeaders'] = (event) => ({
+    ...(identity.header !== undefined && event.id !== undefined && { [identity.header]: event.id }),
+    ...(type.header !== undefined && event.type !== undefined && { [type.header]: event.type }),
+  });
 
   return {
     provider: 'custom',
@@ -89,10 +93,10 @@ function presetOf(name: string, options: CustomOptions<EventSchemas>): Preset {
     dataOf: (body) => body,
     readsMediaType: isUnverified ? isJsonType : isJsonOrUnlabelled,
     exposesResult: !isUnverified,
+    nameHeaders,
     sign: (delivery) => ({
       'content-type': 'application/json',
-      ...(identity.header !== undefined && { [identity.header]: delivery.id }),
-      ...(type.header !== undefined && { [type.header]: delivery.type }),
+      ...nameHeaders(delivery),
       ...verification.signatureHeaders(delivery),
     }),
     facts: {

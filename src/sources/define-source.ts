@@ -64,6 +64,7 @@ const known: readonly (keyof SourceOptions)[] = [
   'refuseOtherBody',
   'tenant',
   'record',
+  'rejected',
   'successStatus',
   'signed',
   'rateLimit',
@@ -121,7 +122,7 @@ export function defineSource<const Name extends string, Events extends EventSche
 }
 
 function settingsOf(options: SourceOptions, preset: Preset, place: string): SourceSettings {
-  const { bodyLimitBytes = 1024 * 1024, successStatus, rateLimit, backlogLimit } = options;
+  const { bodyLimitBytes = 1024 * 1024, successStatus, rateLimit, backlogLimit, rejected } = options;
   const refuse = (option: string, expected: string): never => {
     throw new OnefoldError('config_invalid', `${place}.${option}: expected ${expected}`);
   };
@@ -142,6 +143,12 @@ function settingsOf(options: SourceOptions, preset: Preset, place: string): Sour
     if (!(rateLimit.perSecond > 0)) refuse('rateLimit.perSecond', 'a positive number');
     if (rateLimit.burst !== undefined && !(rateLimit.burst >= 1)) refuse('rateLimit.burst', 'a number from 1');
   }
+  if (rejected !== undefined) {
+    refuseUnknownOptions(rejected, ['keepBody'], `${place}.rejected`);
+    if (rejected.keepBody !== undefined && typeof rejected.keepBody !== 'boolean') {
+      refuse('rejected.keepBody', 'true or false');
+    }
+  }
   if (backlogLimit !== undefined) refuseUnknownOptions(backlogLimit, ['oldest'], `${place}.backlogLimit`);
   return Object.freeze({
     acknowledge: oneOf(options.acknowledge ?? 'durable', ['durable', 'settled'], `${place}.acknowledge`),
@@ -151,6 +158,7 @@ function settingsOf(options: SourceOptions, preset: Preset, place: string): Sour
     refuseOtherBody: options.refuseOtherBody ?? preset.facts.identityUnsigned,
     tenant: tenantOf(options.tenant, `${place}.tenant`),
     record: oneOf(options.record ?? 'subscribed', ['subscribed', 'all'], `${place}.record`),
+    keepRejectedBody: rejected?.keepBody ?? false,
     successStatus,
     signed: oneOf(options.signed ?? 'wire', ['wire', 'decoded'], `${place}.signed`),
     rateLimit: rateLimit && {

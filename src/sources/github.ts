@@ -91,10 +91,10 @@ function presetOf(name: string, secrets: Secrets): Preset {
     dataOf: (body) => body,
     readsMediaType: (mediaType) => isJsonOrUnlabelled(mediaType) || mediaType === formType,
     exposesResult: false,
+    nameHeaders,
     sign: ({ body, id, type }) => ({
       'content-type': 'application/json',
-      'x-github-delivery': id,
-      'x-github-event': type,
+      ...nameHeaders({ id, type }),
       'x-hub-signature-256': signatureOf(keys()[0]!, body),
     }),
     facts: {
@@ -107,6 +107,11 @@ function presetOf(name: string, secrets: Secrets): Preset {
     },
   };
 }
+
+const nameHeaders: Preset['nameHeaders'] = ({ id, type }) => ({
+  ...(id !== undefined && { 'x-github-delivery': id }),
+  ...(type !== undefined && { 'x-github-event': type }),
+});
 
 /** Sent as a form, the signature covers the form's bytes and the JSON is its field `payload`. */
 function parsePayload({ headers, rawBody }: DeliveryRequest): ParsedJson | Refusal {

@@ -87,11 +87,11 @@ function presetOf(name: string, secrets: Secrets): Preset {
     dataOf: (body) => body,
     readsMediaType: isJsonOrUnlabelled,
     exposesResult: false,
+    nameHeaders,
     sign: ({ body, id, type, now }) => ({
       'content-type': 'application/json',
-      'x-shopify-topic': type,
+      ...nameHeaders({ id, type }),
       'x-shopify-shop-domain': 'onefold-example.myshopify.com',
-      'x-shopify-event-id': id,
       'x-shopify-webhook-id': id,
       'x-shopify-triggered-at': now.toISOString(),
       'x-shopify-hmac-sha256': signatureOf(keys()[0]!, body),
@@ -100,6 +100,12 @@ function presetOf(name: string, secrets: Secrets): Preset {
     facts: { asOf: '2026-11-01', timeoutMs: 5_000, redeliveryWindowMs: 14_400_000, identityUnsigned: true },
   };
 }
+
+/** Without the shop, which only its owner can tell and which is part of the identity. */
+const nameHeaders: Preset['nameHeaders'] = ({ id, type }) => ({
+  ...(type !== undefined && { 'x-shopify-topic': type }),
+  ...(id !== undefined && { 'x-shopify-event-id': id }),
+});
 
 /** One family is judged and read throughout, so that no header of the other can slip in beside a signature. */
 function familyOf(headers: HeaderMap): Family {

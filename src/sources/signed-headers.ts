@@ -13,7 +13,8 @@ export function signedHeaders(source: Source, delivery: SignRequest): Record<str
   return { 'content-type': 'application/json', ...source.preset.sign({ ...delivery, type }) };
 }
 
-function providersType({ body, type }: SignRequest): string {
+/** The type as the provider spells it in a header: without the finer part that the body carries itself. */
+export function providersType({ body, type }: Pick<SignRequest, 'body' | 'type'>): string {
   const action = actionOf(body);
   const finer = typeof action === 'string' && action !== '' ? `.${action}` : undefined;
   return finer !== undefined && type.length > finer.length && type.endsWith(finer)

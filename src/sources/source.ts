@@ -97,8 +97,16 @@ export interface SourceOptions<Events extends EventSchemas = EventSchemas> {
   readonly tenant?:
     | string
     | ((delivery: { readonly request: DeliveryRequest; readonly identified: Identified }) => string);
-  /** 'all' also records events that no effect subscribes to. Default 'subscribed'. */
+  /**
+   * 'all' also records events that no effect subscribes to, with their bodies, before they are answered, so that an effect
+   * added later can be run over them; it answers 503 while PostgreSQL is away. Default 'subscribed'.
+   */
   readonly record?: 'subscribed' | 'all';
+  /**
+   * `keepBody`: of the sampled requests that are refused at the door the first 32 KiB of the body are kept for a day, sealed
+   * with ONEFOLD_SECRETS_KEYS. Default: no body is kept.
+   */
+  readonly rejected?: { readonly keepBody?: boolean };
   /** Always answer successes with this status, for providers that insist on one. 200 to 299. */
   readonly successStatus?: number;
   /** The signature covers the body as decompressed, not the bytes on the wire. Default false. */
@@ -120,6 +128,7 @@ export interface SourceSettings {
     | string
     | ((delivery: { readonly request: DeliveryRequest; readonly identified: Identified }) => string);
   readonly record: 'subscribed' | 'all';
+  readonly keepRejectedBody: boolean;
   readonly successStatus: number | undefined;
   readonly signed: 'wire' | 'decoded';
   readonly rateLimit: { readonly perSecond: number; readonly burst: number } | undefined;
@@ -146,6 +155,11 @@ export interface Preset {
   dataOf(body: unknown): unknown;
   /** True for media types whose body the preset can read; the value is lower case, without parameters, '' if absent. */
   readsMediaType(mediaType: string): boolean;
+  /**
+   * The headers that name an event to {@link identify}, without a signature and without any secret: of what the preset reads
+   * from headers, that which is given.
+   */
+  nameHeaders(event: { readonly id?: string; readonly type?: string }): Record<string, string>;
   /** The headers of a delivery signed as the provider would, for `onefold send` and tests. */
   sign(delivery: SignRequest): Record<string, string>;
   /** Default of `exposeResult`: whether callers are proven, and most likely the user's own services. */

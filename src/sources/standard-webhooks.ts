@@ -86,14 +86,17 @@ function presetOf(name: string, options: StandardWebhooksOptions<EventSchemas>):
         : refuse('signature_mismatch', 'signature_mismatch', 'no secret produces any of the signatures');
     },
     identify(request) {
-      const signed = completeFamily(request.headers, accepted);
-      if (!signed) return refuse('identity_missing', 'missing_identity', 'the header with the event id is absent');
+      // An event that a person hands in has neither timestamp nor signature; of a request both were there when it verified.
+      const id = completeFamily(request.headers, accepted)?.id ?? firstId(request.headers, accepted);
+      if (id === undefined) {
+        return refuse('identity_missing', 'missing_identity', 'the header with the event id is absent');
+      }
       const json = parseJson(request.rawBody);
       if (!json.ok) return json;
       return identified({
-        id: signed.id,
-        eventId: signed.id,
-        parts: [signed.id],
+        id,
+        eventId: id,
+        parts: [id],
         // Recommended by the specification, not required: an event without a type is one that no effect subscribes to.
         type: stringAt(json, 'type') ?? '',
         occurredAt: isoTime(stringAt(json, 'timestamp')),
@@ -104,6 +107,7 @@ function presetOf(name: string, options: StandardWebhooksOptions<EventSchemas>):
     dataOf: (body) => (schemaOf === 'data' ? valueAt(body, 'data') : body),
     readsMediaType: isJsonOrUnlabelled,
     exposesResult: true,
+    nameHeaders: ({ id }) => (id === undefined ? {} : { [`${accepted[0]}-id`]: id }),
     sign({ body, id, now }) {
       const shared = keys().find((key) => key.version === 'v1');
       if (shared?.version !== 'v1') {
@@ -147,6 +151,10 @@ function completeFamily(headers: HeaderMap, accepted: readonly string[]): Signed
     if (id !== undefined && timestamp !== undefined && signature !== '') return { id, timestamp, signature };
   }
   return undefined;
+}
+
+function firstId(headers: HeaderMap, accepted: readonly string[]): string | undefined {
+  return accepted.map((family) => readHeader(headers, `${family}-id`)).find((id) => id !== undefined);
 }
 
 function readEntries(signatures: string): readonly SignatureEntry[] {

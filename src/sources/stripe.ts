@@ -102,6 +102,7 @@ function presetOf(name: string, options: StripeOptions<EventSchemas>): Preset {
     dataOf: (body) => body,
     readsMediaType: isJsonOrUnlabelled,
     exposesResult: false,
+    nameHeaders: () => ({}),
     sign({ body, now }) {
       const timestamp = String(Math.floor(now.getTime() / 1000));
       return {

@@ -77,7 +77,7 @@ export class EffectDriver {
     }
     const { ended } = by.planned;
     let decided: Decided | undefined = ended && {
-      outcome: ended.outcome === 'stale' ? 'stale' : 'already_done',
+      outcome: ended.outcome === 'stale' || ended.outcome === 'observed' ? ended.outcome : 'already_done',
       ...(ended.doneBy === undefined ? {} : { doneBy: ended.doneBy }),
       ...(await this.#resultOf(by, ended.result)),
     };

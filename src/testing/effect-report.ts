@@ -11,12 +11,13 @@ export interface EffectReport {
    * - `done`: it happened, by this event.
    * - `already_done`: it had happened before: see `doneBy`.
    * - `stale`: a newer state of what it is about had been begun.
+   * - `observed`: its mode is `observe`, so nothing was claimed or run.
    * - `parked`: its outcome is unknown, and a person has to say what happened: `resolve`.
    * - `waiting`: it cannot go on now, and nothing was spent. `code` says for what: `claim_waiting` for another attempt's lease,
    *   `outcome_settling` for what an earlier attempt may have under way, `not_yet` for what the effect itself asked for.
    * - `failed`: in production the event would now be a dead letter.
    */
-  readonly outcome: 'done' | 'already_done' | 'stale' | 'parked' | 'waiting' | 'failed';
+  readonly outcome: 'done' | 'already_done' | 'stale' | 'observed' | 'parked' | 'waiting' | 'failed';
   /** Absent where the plan failed. */
   readonly businessKey?: string;
   /** What the effect returned, read back from its stored JSON. */

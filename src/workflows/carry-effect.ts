@@ -8,7 +8,7 @@ import { endFor } from './end-for.js';
 import { type EventRun, eventRef } from './event-run.js';
 import { failedEnd } from './failed-end.js';
 import { keepReason } from './keep-reason.js';
-import { pause } from './pause.js';
+import { nudgesOf, pause } from './pause.js';
 import { backoffMs, inWords, takeOverJitterMs, waitMs } from './pauses.js';
 import { readFailure } from './read-failure.js';
 import { retellParked } from './record-parked.js';
@@ -17,6 +17,7 @@ import { showState } from './show-state.js';
 /** Waits that the budget of elapsed time does not count, since the effect itself is not what is late. */
 const freeWaits = new Set([
   'claim_waiting',
+  'effect_paused',
   'effect_superseded',
   'effect_unknown',
   'ledger_unavailable',
@@ -51,6 +52,7 @@ export async function carryEffect(run: EventRun, progress: EffectProgress): Prom
     }
     progress.startedAt ??= Date.now();
     run.phases.set(planned.effect, 'attempting');
+    const heard = nudgesOf(run, planned.effect);
     try {
       const answer = await attempt(run, progress, local);
       if (answer.kind === 'ended') progress.ended = answer.end;
@@ -64,7 +66,10 @@ export async function carryEffect(run: EventRun, progress: EffectProgress): Prom
       }
     } catch (error) {
       if (CancellationScope.current().consideredCancelled) throw new CancelledFailure('stopped');
-      decide(run, progress, readFailure(error));
+      const failure = readFailure(error);
+      decide(run, progress, failure);
+      // Resumed while the attempt was being refused: who resumed it has told everybody, and does not tell again.
+      if (failure.code === 'effect_paused' && nudgesOf(run, planned.effect) > heard) progress.nextTryAt = Date.now();
     }
     local = false;
   }

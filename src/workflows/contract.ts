@@ -17,7 +17,7 @@ export const workflowNames = {
 
 /** Signal, update and query names, as the `temporal` CLI takes them. */
 export const handlerNames = {
-  /** Signal: ends a pause between attempts at once. Argument, optional: `{ effect?: string }`. */
+  /** Signal: ends a pause between attempts at once. Argument, optional: {@link RetryNowRequest}. */
   retryNow: 'retryNow',
   /** Update: a person gives the event up. Argument: {@link AbandonRequest}; answers {@link AbandonAnswer}. */
   abandon: 'abandon',
@@ -56,6 +56,9 @@ export interface EventMemo {
 
 /** Stands for the digest of an input that is no event, in the dead letter of the run that was started with it. */
 export const unknownDigest = 'unknown';
+
+/** Stands for the digest of a body that nobody has: of an event that an earlier system has done, until it is redelivered. */
+export const adoptedDigest = 'adopted';
 
 /** The JSON text of an event, or the word that it lies in the ledger's payloads under (event key, digest). */
 export type EventPayload = { readonly text: string } | { readonly stored: true };
@@ -109,8 +112,8 @@ export interface ProcessEventInput {
 /** A result as JSON text, or the word that it stays in the ledger because of its size in bytes. */
 export type StoredResult = { readonly json: string } | { readonly stored: true; readonly bytes: number };
 
-/** How an effect ended for an event. See the design's outcomes. */
-export type EffectOutcome = 'done' | 'already_done' | 'stale' | 'failed' | 'abandoned';
+/** How an effect ended for an event. See the design's outcomes. `observed`: its mode is to look only, and nothing ran. */
+export type EffectOutcome = 'done' | 'already_done' | 'stale' | 'observed' | 'failed' | 'abandoned';
 
 /** The end of one effect of one event. */
 export interface EffectEnd {
@@ -133,7 +136,7 @@ export interface EffectEnd {
 }
 
 /** How the whole event ended, where its workflow completed. */
-export type EventOutcome = 'done' | 'already_done' | 'stale' | 'abandoned';
+export type EventOutcome = 'done' | 'already_done' | 'stale' | 'observed' | 'abandoned';
 
 /** The result of `processEvent`. */
 export interface ProcessEventResult {
@@ -143,6 +146,13 @@ export interface ProcessEventResult {
   readonly effects: readonly EffectEnd[];
   /** With outcome `abandoned`: who and why. */
   readonly abandoned?: { readonly by: string; readonly reason: string };
+}
+
+/** The argument of the `retryNow` signal; without one every effect of the event is meant. */
+export interface RetryNowRequest {
+  readonly effect?: string;
+  /** Only where that is what the effect waits for, so that resuming ends no backoff: the code of its latest failure. */
+  readonly waitingFor?: string;
 }
 
 /** The argument of the `abandon` update. */

@@ -9,10 +9,16 @@ import {
 } from '@temporalio/workflow';
 import { reads } from './activities.js';
 import { checkAbandon } from './check-abandon.js';
-import { type AbandonAnswer, type AbandonRequest, type EventStatus, handlerNames } from './contract.js';
+import {
+  type AbandonAnswer,
+  type AbandonRequest,
+  type EventStatus,
+  handlerNames,
+  type RetryNowRequest,
+} from './contract.js';
 import { type EventRun, endsOf, statusOf } from './event-run.js';
 
-const retryNow = defineSignal<[{ readonly effect?: string } | undefined]>(handlerNames.retryNow);
+const retryNow = defineSignal<[RetryNowRequest | undefined]>(handlerNames.retryNow);
 const abandon = defineUpdate<AbandonAnswer, [AbandonRequest]>(handlerNames.abandon);
 const status = defineQuery<EventStatus>(handlerNames.status);
 
@@ -24,6 +30,10 @@ export function installHandlers(run: EventRun): void {
     (request) => {
       const effect = typeof request?.effect === 'string' ? request.effect : '';
       if (effect !== '' && !run.progress.some(({ planned }) => planned.effect === effect)) return;
+      if (typeof request?.waitingFor === 'string') {
+        nudgeWaiting(run, effect, request.waitingFor);
+        return;
+      }
       run.nudges.set(effect, (run.nudges.get(effect) ?? 0) + 1);
       // Also where the event is just about to continue as new: its next run then finds the pause over.
       for (const progress of run.progress) {
@@ -37,6 +47,19 @@ export function installHandlers(run: EventRun): void {
     description: 'Give the event up. Argument: {"by": who, "reason": why}. Redeliveries then run nothing.',
     validator: checkAbandon,
   });
+}
+
+/** Ends the waits for one thing; an attempt that is just finding out that it must wait for it finds the nudge afterwards. */
+function nudgeWaiting(run: EventRun, effect: string, waitingFor: string): void {
+  for (const progress of run.progress) {
+    const name = progress.planned.effect;
+    if (effect !== '' && name !== effect) continue;
+    if (progress.nextTryAt !== undefined) {
+      if (progress.parked || progress.reasons.at(-1)?.code !== waitingFor) continue;
+      progress.nextTryAt = Date.now();
+    }
+    run.nudges.set(name, (run.nudges.get(name) ?? 0) + 1);
+  }
 }
 
 /** Stops the work and waits for the run's end to record and answer it; see `answerAbandon`. */

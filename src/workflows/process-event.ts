@@ -200,11 +200,12 @@ function named(run: EventRun): Record<string, unknown> {
   };
 }
 
-/** Of several effects, one that was done makes the event done; else it is what they all are. */
+/** Of several effects, one that was done makes the event done; else it is what they all are, but for those that only looked. */
 function eventOutcome(ends: readonly EffectEnd[]): EventOutcome {
   const outcomes = new Set(ends.map(({ outcome }) => outcome));
+  if (outcomes.size > 1) outcomes.delete('observed');
   const [only] = outcomes;
-  return outcomes.size === 1 && (only === 'already_done' || only === 'stale') ? only : 'done';
+  return outcomes.size === 1 && (only === 'already_done' || only === 'stale' || only === 'observed') ? only : 'done';
 }
 
 /** The state for the next run, with each result once, since it is that run's argument. */

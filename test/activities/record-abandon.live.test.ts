@@ -64,7 +64,13 @@ const identityOf = ({ event, eventKey }: Created, effect = 'ship-order') => ({
   owner: randomUUID(),
 });
 const claim = (sql: Sql, identity: ReturnType<typeof identityOf>) =>
-  claimEffect(sql, harness.ledger.schema, { ...identity, event: 'shop/1', dataDigest: '', lockTimeoutMs: 3000 });
+  claimEffect(sql, harness.ledger.schema, {
+    ...identity,
+    source: 'shop',
+    event: 'shop/1',
+    dataDigest: '',
+    lockTimeoutMs: 3000,
+  });
 async function complete(sql: Sql, one: Created): Promise<void> {
   const identity = identityOf(one);
   const claimed = await claim(sql, identity);

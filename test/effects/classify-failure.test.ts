@@ -18,6 +18,7 @@ test.each<[string, unknown, object]>([
   ['undefined', undefined, { code: 'effect_threw', ...retried }],
   ['null', null, { code: 'effect_threw', ...retried }],
   ['an error whose message is none', Object.assign(new Error(), { message: 7 }), { message: 'Error: 7', ...retried }],
+  ['a pause', new OnefoldError('effect_paused', 'paused'), { code: 'effect_paused', retryAfterMs: 15_000, ...waits }],
   ['NotYetError', new NotYetError('60s'), { code: 'not_yet', retryAfterMs: 60_000, ...waits }],
   ['PermanentError', new PermanentError('never'), { code: 'permanent_error', message: 'never', ...final }],
   ['NotDoneError', new NotDoneError('no'), { code: 'not_done', ...retried }],

@@ -64,6 +64,7 @@ test('a completed effect stays done, however long ago', async () => {
       };
       const claim = await claimEffect(sql, harness.ledger.schema, {
         ...identity,
+        source: 'shop',
         event: 'shop/1',
         dataDigest: 'digest',
         lockTimeoutMs: 1000,
@@ -97,6 +98,7 @@ test('of twenty transactions at once on one key one claims, and the others read 
         };
         const claim = await claimEffect(sql, harness.ledger.schema, {
           ...identity,
+          source: 'shop',
           event: 'shop/1',
           dataDigest: 'digest',
           lockTimeoutMs: 1000,

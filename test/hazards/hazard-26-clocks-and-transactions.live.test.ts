@@ -222,6 +222,7 @@ test('a claim carries the time of its statement, not that of its transaction', a
     names: ['clock'],
     businessKey: key,
     eventKey: 'e',
+    source: 'shop',
     event: 'e',
     dataDigest: '',
     lockTimeoutMs: 1000,

@@ -30,6 +30,7 @@ function attempt(deploy: Deploy, key: string, eventKey: string, work: (sql: Sql)
     async (_tx, sql) => {
       const claim = await claimEffect(sql, schema, {
         ...identity,
+        source: 'shop',
         event: 'shop/1',
         dataDigest: '',
         lockTimeoutMs: 3000,

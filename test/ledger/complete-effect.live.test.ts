@@ -55,6 +55,7 @@ async function complete(sql: Sql, event: Event, effect: string): Promise<void> {
   const identity = identityOf(event, effect);
   const claim = await claimEffect(sql, schema, {
     ...identity,
+    source: 'shop',
     event: `shop/${event.id}`,
     dataDigest: '',
     lockTimeoutMs: 3000,
@@ -138,7 +139,7 @@ test('a completion of another transaction than the claim is refused, and its eve
   const identity = identityOf(event, 'one');
   const { schema } = harness.ledger;
   const claim = await inTransaction((sql) =>
-    claimEffect(sql, schema, { ...identity, event: 'shop/1', dataDigest: '', lockTimeoutMs: 1000 }),
+    claimEffect(sql, schema, { ...identity, source: 'shop', event: 'shop/1', dataDigest: '', lockTimeoutMs: 1000 }),
   );
   if (claim.path !== 'claimed') throw new Error('not claimed');
   await expect(
@@ -155,6 +156,7 @@ test('a completion with another owner or fence than the claim is refused', async
     const completion = inTransaction(async (sql) => {
       const claim = await claimEffect(sql, schema, {
         ...identity,
+        source: 'shop',
         event: 'shop/1',
         dataDigest: '',
         lockTimeoutMs: 1000,

@@ -28,6 +28,16 @@ test.each([
   );
 });
 
+test('bodies of refused requests are kept only where the source asks for it', () => {
+  expect(shop({}).settings.keepRejectedBody).toBe(false);
+  expect(shop({ rejected: { keepBody: true } }).settings.keepRejectedBody).toBe(true);
+  for (const rejected of [{ keepBody: 'yes' }, { keepBodies: true }]) {
+    expect(() => shop({ rejected: rejected as never })).toThrow(
+      expect.objectContaining({ code: 'config_invalid', message: expect.stringContaining("source 'shop'.rejected") }),
+    );
+  }
+});
+
 test('a tenant of 60 bytes is taken, and a wait as long as the provider', () => {
   expect(shop({ tenant: 'x'.repeat(60), settleWithin: '15 seconds' }).settings).toMatchObject({
     tenant: 'x'.repeat(60),

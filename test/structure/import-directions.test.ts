@@ -18,7 +18,17 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
   publisher: ['errors.ts', 'identity', 'runtime', 'ledger', 'effects', 'sources', 'workflows'],
   worker: ['errors.ts', 'runtime', 'ledger', 'effects', 'activities', 'publisher', 'workflows'],
   receiver: ['errors.ts', 'identity', 'runtime', 'ledger', 'effects', 'sources', 'workflows'],
-  operations: ['errors.ts', 'identity', 'runtime', 'ledger', 'effects', 'publisher', 'sources', 'workflows'],
+  operations: [
+    'errors.ts',
+    'identity',
+    'runtime',
+    'ledger',
+    'effects',
+    'publisher',
+    'receiver',
+    'sources',
+    'workflows',
+  ],
   admin: ['errors.ts', 'identity', 'runtime', 'ledger', 'publisher', 'operations'],
   'onefold.ts': [
     'errors.ts',

@@ -17,8 +17,8 @@ export interface EventSelection {
   readonly state?: EventState;
   /** The exact key of one of its effects. */
   readonly businessKey?: string;
-  /** An effect that it has, by the name in the ledger. */
-  readonly effect?: string;
+  /** An effect that it has, by each of its names in the ledger. */
+  readonly effects?: readonly string[];
   /** An effect that it has not, by each of its names in the ledger. */
   readonly without?: readonly string[];
   /** Of its open dead letter. */
@@ -38,7 +38,7 @@ export function eventConditions(
   selection: EventSelection,
   more: Readonly<Record<string, unknown>> = {},
 ): { readonly where: string; readonly values: readonly unknown[] } {
-  const { state, businessKey, effect, without, code } = selection;
+  const { state, businessKey, effects, without, code } = selection;
   const ofEvent = 'k.tenant = e.tenant AND k.event_key = e.event_key';
   const letter = `SELECT 1 FROM ${schema}.dead_letters l
     WHERE l.tenant = e.tenant AND l.event_key = e.event_key AND l.closed_at IS NULL`;
@@ -52,7 +52,7 @@ export function eventConditions(
     // Entered by the key: an event with it is rare, whatever else is asked.
     [`e.event_key IN (SELECT k.event_key FROM ${schema}.event_effects k WHERE k.business_key = ? AND k.tenant = e.tenant)`]:
       businessKey,
-    [`EXISTS (SELECT 1 FROM ${schema}.event_effects k WHERE ${ofEvent} AND k.effect = ?)`]: effect,
+    [`EXISTS (SELECT 1 FROM ${schema}.event_effects k WHERE ${ofEvent} AND k.effect = ANY(?))`]: effects && [effects],
     [`NOT EXISTS (SELECT 1 FROM ${schema}.event_effects k WHERE ${ofEvent} AND k.effect = ANY(?))`]: without && [
       without,
     ],

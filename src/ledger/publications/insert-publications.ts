@@ -20,6 +20,8 @@ export interface NewPublication {
   readonly elapsedMs: number | null;
   /** JSON: event, effect and business key of the effect that published it. */
   readonly cause: string | null;
+  /** Key of that event. Default null. */
+  readonly causedBy?: string | null;
   /** The patterns that its type matches; see `candidatePatterns`. */
   readonly patterns: readonly string[];
   /** Ids of endpoints that do not get it, although they subscribe. */
@@ -53,16 +55,16 @@ export async function insertPublications(
   const { rows } = await sql<{ index: number; publishedAt: Date | string; endpoints: readonly string[] }>(
     `WITH wanted AS (
        SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::boolean[],
-                            $8::text[], $9::bigint[], $10::text[], $11::text[], $12::text[])
+                            $8::text[], $9::bigint[], $10::text[], $11::text[], $12::text[], $14::text[])
          WITH ORDINALITY AS row (tenant, publication, event_id, type, digest, body, retried,
-                                 pauses, elapsed_ms, cause, patterns, except_ids, position)
+                                 pauses, elapsed_ms, cause, patterns, except_ids, caused_by, position)
      ), written AS (
        INSERT INTO ${schema}.publications
-         (tenant, publication, event_id, type, digest, body, retried, pauses_ms, elapsed_ms, cause)
+         (tenant, publication, event_id, type, digest, body, retried, pauses_ms, elapsed_ms, cause, caused_by)
        SELECT tenant, publication, event_id, type, digest, body, retried,
               (SELECT array_agg(pause::bigint ORDER BY nth)
                FROM json_array_elements_text(pauses::json) WITH ORDINALITY AS list (pause, nth)),
-              elapsed_ms, cause
+              elapsed_ms, cause, caused_by
        FROM wanted ORDER BY position
        ON CONFLICT DO NOTHING
        RETURNING tenant, publication, published_at
@@ -95,6 +97,7 @@ export async function insertPublications(
       publications.map(({ patterns }) => JSON.stringify(patterns)),
       publications.map(({ except }) => JSON.stringify(except ?? [])),
       outboxChannel(schema),
+      publications.map(({ causedBy }) => causedBy ?? null),
     ],
   );
   return rows.map(({ index, publishedAt, endpoints }) => ({ index, publishedAt: new Date(publishedAt), endpoints }));

@@ -58,6 +58,10 @@ export function checkEffect(
   const attemptMs = effect.kind === 'external' ? Math.max(policy.timeoutMs, effect.leaseMs) : policy.timeoutMs;
   const budget = describeBudget(policy, attemptMs);
   const findings: Finding[] = [];
+  if (effect.mode === 'observe') {
+    const remedy = 'leave `mode` out when it is to do its work; what it observed until then only a replay runs';
+    findings.push(found('effect_observes', 'its mode is observe: it logs what it would do, and does nothing', remedy));
+  }
   if (policy.maximumAttempts === 1) findings.push(found('single_attempt', ...singleAttempt(effect)));
   if (effect.kind === 'external') findings.push(...checkExternal(effect, budget, graceMs, found));
   return {

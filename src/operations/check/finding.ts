@@ -55,6 +55,7 @@ export const findingKinds = {
     level: 'warning',
     means: 'The ledger remembers an effect that the configuration does not have; nothing of it is under way.',
   },
+  effect_observes: { level: 'warning', means: 'An effect only looks: its events are planned, and it does nothing.' },
   single_attempt: { level: 'warning', means: 'A worker that dies may spend the only attempt of an effect.' },
   settle_close_to_provider: {
     level: 'warning',

@@ -1,7 +1,4 @@
-import {
-  type ListedDeadLetter,
-  listDeadLetters as listRows,
-} from '../../ledger/publication-deliveries/list-dead-letters.js';
+import { type ListedDeadLetter, listDeadLetters as listRows } from '../../ledger/dead-letters/list-dead-letters.js';
 import { refuseUnknownOptions } from '../../runtime/options.js';
 import type { OperationsContext } from '../context.js';
 import { operationFailure } from '../operation-failure.js';
@@ -33,6 +30,9 @@ export interface DeliveryDeadLetter {
   readonly occurrences: number;
   readonly openedAt: Date;
   readonly lastAt: Date;
+  /** Who looks after it, and what they found. */
+  readonly owner?: string;
+  readonly note?: string;
   readonly closedAt?: Date;
   readonly closedBy?: string;
 }
@@ -86,6 +86,6 @@ export async function listDeadLetters(
 
 /** A dead letter in the words of deliveries. */
 export function deliveryDeadLetter(letter: ListedDeadLetter): DeliveryDeadLetter {
-  const { id: _id, kind: _kind, key, source, of, reasons, ...rest } = letter;
+  const { id: _id, kind: _kind, runs: _runs, parked: _parked, key, source, of, reasons, ...rest } = letter;
   return { ...rest, endpoint: source, publication: of, deliveryKey: key, reasons: JSON.parse(reasons) as unknown };
 }

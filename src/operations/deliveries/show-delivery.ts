@@ -1,7 +1,7 @@
+import { latestActs } from '../../ledger/acts/latest-acts.js';
+import { listDeadLetters } from '../../ledger/dead-letters/list-dead-letters.js';
 import type { RecordedDelivery } from '../../ledger/publication-deliveries/delivery-row.js';
-import { listActs } from '../../ledger/publication-deliveries/list-acts.js';
 import { listAttempts, type RecordedAttempt } from '../../ledger/publication-deliveries/list-attempts.js';
-import { listDeadLetters } from '../../ledger/publication-deliveries/list-dead-letters.js';
 import { type DeliveryInFull, readDelivery } from '../../ledger/publication-deliveries/read-delivery.js';
 import type { Act, RecordedAct } from '../../ledger/record-act.js';
 import { deliveryPolicy } from '../../publisher/delivery-policy.js';
@@ -63,7 +63,7 @@ export async function showDelivery(context: OperationsContext, name: DeliveryNam
     if (!found) throw unknown(named);
     const [attemptsMade, acts, letters, status] = await Promise.all([
       listAttempts(query, schema, named, rowsShown),
-      listActs(query, schema, { tenant, eventKey: deliveryKey }, rowsShown),
+      latestActs(query, schema, { tenant, eventKey: deliveryKey }, rowsShown),
       listDeadLetters(query, schema, { tenant, kind: 'delivery', key: deliveryKey, open: false }, { limit: 1 }),
       found.state === 'started' ? askRun(context, named) : undefined,
     ]);

@@ -1,8 +1,8 @@
 import { OnefoldError } from '../../errors.js';
 import { checkTenant } from '../../identity/check-tenant.js';
 import { checkPublication } from '../../identity/publication-identity.js';
+import { latestActs } from '../../ledger/acts/latest-acts.js';
 import type { RecordedDelivery } from '../../ledger/publication-deliveries/delivery-row.js';
-import { listActs } from '../../ledger/publication-deliveries/list-acts.js';
 import { listDeliveries } from '../../ledger/publication-deliveries/list-deliveries.js';
 import { listPublications, type RecordedPublication } from '../../ledger/publication-deliveries/list-publications.js';
 import { readMessage } from '../../ledger/publication-deliveries/read-message.js';
@@ -45,7 +45,7 @@ export async function showPublication(
       listPublications(query, schema, { tenant }, { only: publication, limit: 1 }),
       readMessage(query, schema, { tenant, publication }),
       listDeliveries(query, schema, { tenant, publication }, { limit: rowsShown }),
-      listActs(query, schema, { tenant, eventKey: publicationActKey(tenant, publication) }, rowsShown),
+      latestActs(query, schema, { tenant, eventKey: publicationActKey(tenant, publication) }, rowsShown),
     ]);
     const found = rows[0]?.publication;
     if (!found || !message) {

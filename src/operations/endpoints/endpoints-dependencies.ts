@@ -12,9 +12,11 @@ export interface EndpointsDependencies {
   readonly log: Pick<Logger, 'info'>;
 }
 
-/** Who changes an endpoint, and why. Both go into the log line of the change. */
+/** Who changes an endpoint, and why. Both go into the log line of the change, and of a move into the acts. */
 export interface EndpointAct {
   readonly by?: string;
+  /** Identity of a move: the same id again is the same move, and changes nothing. Default: a new one. */
+  readonly id?: string;
   /** Of a pause, a disabling or a removal it is kept with the endpoint as well; at most 500 characters are. */
   readonly reason?: string;
 }

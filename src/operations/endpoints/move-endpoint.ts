@@ -1,5 +1,6 @@
 import { OnefoldError } from '../../errors.js';
 import type { EndpointRef, EndpointRow } from '../../ledger/endpoints/endpoint-row.js';
+import { setEndpointReason } from '../../ledger/endpoints/set-endpoint-reason.js';
 import { setEndpointState } from '../../ledger/endpoints/set-endpoint-state.js';
 import type { Endpoint } from '../../publisher/endpoint.js';
 import { changeEndpoint, readAct } from './change-endpoint.js';
@@ -29,7 +30,8 @@ const moves = {
 /**
  * Pauses, resumes, disables or enables an endpoint. While it is paused or disabled its deliveries are held: they wait, and
  * spend no attempt, until it is enabled or their elapsed time is over. Enabled or resumed, it begins with a clean bill of
- * health. Repeating a move is harmless.
+ * health. Repeating a move is harmless; another
+ * reason of what is held already replaces the one before. Each move is recorded as an act.
  *
  * @throws {OnefoldError} `endpoint_disabled` for pausing or resuming a disabled endpoint, `endpoint_paused` for enabling a
  * paused one, `endpoint_unknown`, `endpoint_removed`, `endpoint_invalid`, `identity_invalid`, `ledger_unavailable`,
@@ -45,10 +47,15 @@ export async function moveEndpoint(
   const { schema } = deps.ledger;
   return changeEndpoint(deps, ref, act, {
     event,
+    recordedAs: move,
     async change(sql, before) {
-      if (before.state === to) return before;
+      const { reason } = readAct(act);
+      if (before.state === to) {
+        const isOwners = before.stateCode === 'by_owner' && reason !== undefined && reason !== before.stateReason;
+        return isOwners ? setEndpointReason(sql, schema, ref, reason) : before;
+      }
       if (before.state === refusedFrom) throw refused(before, move, because);
-      return setEndpointState(sql, schema, ref, { state: to, reason: readAct(act).reason ?? null });
+      return setEndpointState(sql, schema, ref, { state: to, reason: reason ?? null });
     },
   });
 }

@@ -237,10 +237,31 @@ test.each(moves)('an endpoint that is %s, asked to %s: %s', async (from, move, t
   expect(after.state).toBe(to);
   expect(after.version).toBe(from === to ? before.version : before.version + 1);
   expect(await api.get(id)).toEqual(after);
-  if (from === to) return;
+  if (from === to && to === 'enabled') return;
   if (to === 'enabled') expect(after).not.toHaveProperty('stateReason');
   else expect(after).toMatchObject({ stateCode: 'by_owner', stateReason: 'the shelf is full' });
   expect(linesOf(id).at(-1)).toMatchObject({ version: after.version, by: 'ann', reason: 'the shelf is full' });
+});
+
+test('each move is an act with who and why, and the same act again changes nothing', async () => {
+  const api = stage.of('');
+  const { id } = (await api.create(least)).endpoint;
+  const act = { by: 'ann', reason: 'the shelf is full', id: `act-${id}` };
+  const paused = await api.pause(id, act);
+  await api.resume(id, { by: 'bob' });
+  const again = await api.pause(id, act);
+  expect(paused.state).toBe('paused');
+  expect(again.state).toBe('enabled');
+  const acts = await stage.sql('SELECT kind, actor, reason, seen FROM onefold.acts WHERE event_key = $1 ORDER BY at', [
+    `endpoint//${id}`,
+  ]);
+  expect(acts).toMatchObject([
+    { kind: 'pause', actor: 'ann', reason: 'the shelf is full' },
+    { kind: 'resume', actor: 'bob', reason: '' },
+  ]);
+  expect(JSON.parse(acts[1]?.seen)).toMatchObject({ state: 'paused', stateReason: 'the shelf is full' });
+  expect(await codeOf(api.disable(id, act))).toBe('endpoint_invalid');
+  expect((await api.get(id)).state).toBe('enabled');
 });
 
 test('what disabled an endpoint is told, and enabling it or giving it another URL forgets how it fared', async () => {

@@ -7,6 +7,7 @@ import type { Effect } from '../../../src/effects/effect.js';
 import type { Database } from '../../../src/ledger/database.js';
 import { type PgTransaction, pgDatabase } from '../../../src/ledger/pg-database.js';
 import { createOnefold, type Onefold } from '../../../src/onefold.js';
+import type { Source } from '../../../src/sources/define-source.js';
 import { shop } from '../../hazards/support/shop.js';
 import { createTestDatabase } from '../../setup/database.js';
 import type { LogLine } from '../../setup/harness.js';
@@ -27,6 +28,8 @@ export interface Stage {
 export interface DeployOptions {
   /** Stands between the application and its database. */
   readonly around?: (database: Database<PgTransaction>) => Database<PgTransaction>;
+  /** In the place of the shop, with the same name, secret and types. */
+  readonly source?: Source<any, any>;
 }
 
 /** One deploy of the application. */
@@ -83,7 +86,7 @@ export async function createStage(options: StageOptions = {}): Promise<Stage> {
       );
       const own = pgDatabase({ connectionString: url, max: 20 });
       const onefold = createOnefold({
-        sources: [shop],
+        sources: [deployOptions.source ?? shop],
         effects,
         taskQueue,
         logger,

@@ -9,6 +9,7 @@ import { pgDatabase } from '../../../src/ledger/pg-database.js';
 import { defaultSchema, schemaName } from '../../../src/ledger/schema-name.js';
 import { createReceiver, type Receiver } from '../../../src/receiver/create-receiver.js';
 import { createMetrics, type Metrics } from '../../../src/runtime/metrics.js';
+import type { Sealer } from '../../../src/runtime/seal.js';
 import { connectClient, type TemporalClient } from '../../../src/runtime/temporal.js';
 import type { Source } from '../../../src/sources/define-source.js';
 import { createTestDatabase } from '../../setup/database.js';
@@ -38,6 +39,7 @@ export interface OpenOptions {
   readonly ledger?: Ledger;
   readonly taskQueue?: string;
   readonly namespace?: string;
+  readonly sealer?: Sealer;
 }
 
 /** A receiver behind HTTP, and what it leaves behind. */
@@ -118,6 +120,7 @@ export async function openReceiver(
     log,
     metrics,
     ...(options.now ? { now: options.now } : {}),
+    ...(options.sealer ? { sealer: options.sealer } : {}),
   });
   const http = await serveReceiver(receiver, ...(options.before ?? []));
   return {
