@@ -46,7 +46,7 @@ means that the mode never meets the case.
 ${rows.join('\n')}
 
 Answers in the 200s are JSON \`{ event, path, outcome?, result? }\`. \`path\` is the case. \`outcome\` is there where the
-event has ended: \`done\`, \`already_done\`, \`stale\` or \`abandoned\`. \`result\` holds the effects' results by the effects'
+event has ended: \`done\`, \`already_done\`, \`stale\`, \`observed\` or \`abandoned\`. \`result\` holds the effects' results by the effects'
 names, digit for digit as they were stored, and only where the source has \`exposeResult\`.
 
 All others are problem documents (RFC 9457), \`application/problem+json\`, with a stable \`code\`; [errors.md](errors.md)
