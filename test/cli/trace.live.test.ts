@@ -92,7 +92,6 @@ test('an event delivered five times, with a crash, a reset and a replay in betwe
   const unknown = await stage.run(['trace', randomUUID()]);
   expect(unknown).toMatchObject({ code: 1, stdout: '' });
   expect(unknown.stderr).toContain('identity_unknown');
-  if (process.env.SHOW_TRACE) process.stderr.write(stdout);
 });
 
 /** Of a run, the first workflow task that was completed: a reset to it runs everything after it again. */
