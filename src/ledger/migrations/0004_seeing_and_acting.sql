@@ -7,8 +7,9 @@ ALTER TABLE events ADD CONSTRAINT events_state_check
   CHECK (state IN ('open', 'done', 'dead_lettered', 'abandoned', 'ignored'));
 CREATE INDEX events_by_time ON events (tenant, received_at DESC, event_key);
 CREATE INDEX events_unfinished ON events (tenant, state, received_at DESC, event_key) WHERE state <> 'done';
--- For identities of which only the id, or its beginning, is known; whatever the tenant and the source.
-CREATE INDEX events_by_id ON events (event_id text_pattern_ops);
+-- For identities of which only the id, or its beginning, is known; whatever the tenant and the source. Of an event that was
+-- started by hand the id may be longer than an entry of an index.
+CREATE INDEX events_by_id ON events (left(event_id, 256) text_pattern_ops);
 
 -- observed  its mode is `observe`: it was planned, and nothing was claimed or run
 ALTER TABLE event_effects DROP CONSTRAINT event_effects_outcome_check;
