@@ -2,6 +2,7 @@ import { sqlState } from '../../effects/classify-failure.js';
 import { adoptClaims } from '../../ledger/adopt/adopt-claims.js';
 import { adoptEventEffects, adoptEvents, type EndedEvent } from '../../ledger/adopt/adopt-events.js';
 import { type AdoptedRow, adoptedEvent } from '../../ledger/adopt/adopted-row.js';
+import { planEachTime } from '../../ledger/adopt/plan-each-time.js';
 import { type Adoptable, readAdoptable } from '../../ledger/adopt/read-adoptable.js';
 import type { Sql, TransactionLimits } from '../../ledger/database.js';
 import type { Ledger } from '../../ledger/ledger.js';
@@ -65,6 +66,7 @@ async function write(
   { ledgerName: effect, names, act }: AdoptPlan,
   rows: readonly AdoptedRow[],
 ): Promise<readonly RowOutcome[]> {
+  await planEachTime(sql);
   const before = await readAdoptable(sql, schema, names, rows);
   // Only its key is judged by now: whatever holds a claim may be just letting it go.
   const ownKeys = rows.flatMap((row, place) => (planConflict(row, before[place] as Adoptable) ? [] : [place]));

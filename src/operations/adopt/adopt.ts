@@ -39,8 +39,8 @@ export interface AdoptOutcome extends AdoptProgress {
   readonly interrupted?: Interruption;
 }
 
-/** Rows of one transaction: some milliseconds of locks, and few round trips. */
-const batchRows = 500;
+/** Rows of one transaction: half a second of locks, and few round trips. */
+const batchRows = 2_000;
 
 const firstRows = 20;
 

@@ -302,7 +302,7 @@ test('a namespace in which deliveries cannot be found by their endpoint is a war
   const context = Object.create(onefold[operationsContext], { namespace: { value: namespace } }) as PublishingContext;
   const { findings } = await checkConfiguration(context, { graceMs: 10_000 });
   const [warning] = findings.filter(({ id }) => id === 'search_attributes_missing');
-  expect(warning?.remedy).toContain('--name OnefoldEndpoint --type Keyword');
+  expect(warning?.message).toContain('OnefoldEndpoint');
 });
 
 test('where the ledger cannot be asked, what was left out of publishing is said', async () => {
