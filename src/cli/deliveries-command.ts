@@ -102,6 +102,7 @@ function abandonCommand(): Command {
     .option('--by <name>', 'who asks for it; recorded (default: the user of this process)')
     .option('--tenant <name>', 'tenant of the delivery')
     .option('--act <id>', 'identity of this wish')
+    .option('--yes', 'nothing is asked; for scripts that give it to every act')
     .option('--json', 'print the outcome as JSON')
     .option(...configOption)
     .action(async (publication: string, endpoint: string, flags: AbandonFlags) => {

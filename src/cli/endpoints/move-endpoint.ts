@@ -18,7 +18,10 @@ const descriptions: Readonly<Record<Move, string>> = {
 /** `onefold endpoints pause`, `resume`, `disable` and `enable` */
 export function moveEndpointCommand(move: Move): Command {
   const command = new Command(move).description(descriptions[move]).argument('<id>', 'of the endpoint');
-  if (move === 'disable') command.option('--yes', 'do not ask');
+  command.option(
+    '--yes',
+    move === 'disable' ? 'do not ask' : 'nothing is asked; for scripts that give it to every act',
+  );
   return withTenantOptions(withActOptions(command)).action((id: string, flags: MoveFlags) =>
     runOnEndpoints(flags, async (endpoints) => {
       if (move === 'disable' && !flags.yes && !(await confirmAct(await endpoints.get(id), 'Disable it?'))) return;

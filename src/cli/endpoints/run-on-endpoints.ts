@@ -35,8 +35,11 @@ export function withCommonOptions(command: Command): Command {
 /** Adds who acts and why. */
 export function withActOptions(command: Command): Command {
   return command
-    .option('--by <name>', 'who asks for it; logged (default: the user of this process)')
-    .option('--reason <text>', 'why; logged, and of pause, disable and remove kept with the endpoint');
+    .option('--by <name>', 'who asks for it; logged, and of a move recorded (default: the user of this process)')
+    .option(
+      '--reason <text>',
+      'why; logged, of a move recorded, and of pause, disable and remove kept with the endpoint',
+    );
 }
 
 /** Reads who acts and why. */
