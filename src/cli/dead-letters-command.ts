@@ -137,7 +137,9 @@ export function letterLine(letter: DeadLetter): string {
 function countLine({ kind, source, code, count, parked, oldestAt, latestAt }: CountedDeadLetters): string {
   const waiting = parked === 0 ? '' : `, ${parked} parked`;
   const age = inUnits(Math.max(0, Date.now() - oldestAt.getTime()));
-  const where = `${kind}s ${kind === 'event' ? 'of' : 'to'} ${source}`;
+  const what =
+    kind === 'event' ? (count === 1 ? 'event of' : 'events of') : count === 1 ? 'delivery to' : 'deliveries to';
+  const where = `${what} ${source}`;
   return `${String(count).padStart(6)} ${plainLine(`${where}: ${code}${waiting}, the oldest ${age} old, the latest ${latestAt.toISOString()}`)}\n`;
 }
 

@@ -54,6 +54,11 @@ const uncountedCodes = new Set<string>([
 /** First pause between two looks at something that a person has paused, ms: resuming tells whoever waits. */
 const pausedLookMs = 15_000;
 
+/** Whether an attempt that ended with a code is none to the budget: it only waited. */
+export function isWaitCode(code: string): boolean {
+  return uncountedCodes.has(code);
+}
+
 const messageLimit = 500;
 
 /**
@@ -68,7 +73,7 @@ export function classifyFailure(thrown: unknown, nonRetryable: readonly string[]
     code,
     message: cutText(message, messageLimit),
     permanent: permanentCodes.has(code) || names.some((name) => nonRetryable.includes(name)),
-    counted: !uncountedCodes.has(code),
+    counted: !isWaitCode(code),
     ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
   };
 }

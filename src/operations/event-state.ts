@@ -51,7 +51,7 @@ export async function readClosedState(context: OperationsContext, event: NamedEv
         'replay_refused',
         parked
           ? `${name} waits for a person, and goes on by itself then: onefold resolve ${parked}`
-          : `${name} is being processed: end its pause with the signal retryNow, or abandon it first`,
+          : `${name} is being processed: end its pause with onefold retry-now, or give it up with onefold abandon`,
       );
     }
     await sleep(lookEveryMs);

@@ -68,7 +68,7 @@ test('events show says where it stands in both places', async () => {
 
 test('dead-letters: counted, listed, shown, and given an owner, who is in the acts', async () => {
   expect((await stage.run(['dead-letters', 'count'])).stdout).toMatch(
-    /^ +1 events of shop: permanent_error, the oldest .* old/,
+    /^ +1 event of shop: permanent_error, the oldest .* old/,
   );
   expect((await stage.run(['dead-letters', 'list', '--kind', 'delivery'])).stderr).toContain('no dead letters');
   expect((await stage.run(['dead-letters', 'list', '--parked'])).stderr).toContain('no dead letters');

@@ -58,7 +58,7 @@ export async function readClosedDelivery(
     if (recorded.state === 'started' || Date.now() > until) {
       throw new OnefoldError(
         'replay_refused',
-        `${named(delivery)} is under way: end its pause with the signal retryNow, or abandon it first`,
+        `${named(delivery)} is under way: end its pause with onefold retry-now, or give it up with onefold deliveries abandon`,
       );
     }
     await sleep(lookEveryMs);

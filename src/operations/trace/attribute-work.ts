@@ -1,3 +1,4 @@
+import { isWaitCode } from '../../effects/classify-failure.js';
 import { firstDeliveries, type TracedDelivery } from '../../ledger/trace/read-deliveries.js';
 import type { TracedRun } from './read-run.js';
 import type { DoneBy, TracedEffect, TracedEvent } from './trace.js';
@@ -17,7 +18,8 @@ export function attributeWork(event: TracedEvent, effect: TracedEffect, looked: 
   const tries = event.runs.flatMap((run) =>
     run.steps.filter((step) => step.what === 'attempt' && isOf(step.effect, effect)).map((step) => ({ run, step })),
   );
-  const told = looked ? { attempts: tries.length } : {};
+  const counted = tries.filter(({ step }) => step.code === undefined || !isWaitCode(step.code));
+  const told = looked ? { attempts: counted.length } : {};
   const { claim } = effect;
   if (!effect.done || !claim) return { ...effect, ...told };
   const by: DoneBy = { event: claim.event, eventKey: claim.eventKey };

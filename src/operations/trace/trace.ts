@@ -49,7 +49,7 @@ export interface TracedEffect {
   readonly done: boolean;
   /** Which attempt did it, as far as it is known; only where it is done. */
   readonly doneBy?: DoneBy;
-  /** Attempts for this event that the histories show. Undefined where Temporal was not looked at or has forgotten it. */
+  /** Attempts for this event that the histories show, without those that only waited. Undefined where Temporal was not looked at or has forgotten it. */
   readonly attempts?: number;
 }
 

@@ -139,7 +139,11 @@ test('repeated, it finds everything there; broken off and repeated, it adopts th
     onProgress: () => stopping.abort(),
   });
   expect(broken).toMatchObject({ rows: 2000, adopted: 2000, interrupted: { code: 'stopped' } });
-  expect(await onefold.adopt({ ...adoption, id: 'a' })).toMatchObject({ rows: 3000, adopted: 1000, alreadyThere: 2000 });
+  expect(await onefold.adopt({ ...adoption, id: 'a' })).toMatchObject({
+    rows: 3000,
+    adopted: 1000,
+    alreadyThere: 2000,
+  });
   expect(await onefold.adopt(adoption)).toMatchObject({ rows: 3000, adopted: 0, alreadyThere: 3000 });
 
   const acts = await stage.sql(`SELECT kind, event_key, actor, reason, outcome, seen FROM onefold.acts WHERE id = 'a'`);
