@@ -82,7 +82,7 @@ async function adoptRows(context: ActingContext, flags: AdoptFlags): Promise<voi
     }
   };
   try {
-    tellNotRun(context, flags);
+    await tellNotRun(context, flags);
     const goOn = await lookFirst(flags, {
       look: async () => {
         const seen = await run(true);
@@ -105,14 +105,13 @@ async function adoptRows(context: ActingContext, flags: AdoptFlags): Promise<voi
 }
 
 /** Says before anything is read which other effects the events of these rows will not run. */
-function tellNotRun({ catalogue }: ActingContext, flags: AdoptFlags): void {
+async function tellNotRun({ catalogue }: ActingContext, flags: AdoptFlags): Promise<void> {
+  const { effectsBeside } = await import('../operations/adopt/adopt-options.js');
   const own = catalogue.effect(flags.effect);
-  const others = catalogue.effects.filter(
-    ({ name, source, on }) => name !== own?.name && source === own?.source && on.some((type) => own.on.includes(type)),
-  );
-  if (others.length === 0 || own?.source !== flags.source) return;
+  const others = own?.source === flags.source ? effectsBeside(catalogue, own) : [];
+  if (others.length === 0) return;
   process.stderr.write(
-    `${others.map(({ name }) => name).join(', ')} act on the same types: a redelivery of an adopted event runs none of them. ` +
+    `${others.join(', ')} act on the same types: a redelivery of an adopted event runs none of them. ` +
       'Adopt what they have done as well; onefold replay --effect runs one where it was not done.\n',
   );
 }

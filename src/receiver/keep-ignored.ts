@@ -1,7 +1,8 @@
 import type { EventKey } from '../identity/event-identity.js';
+import { takeOverAdopted } from '../ledger/adopt/take-over-adopted.js';
 import type { Ledger } from '../ledger/ledger.js';
 import { recordIgnored } from '../ledger/record-ignored.js';
-import { type ProcessEventInput, unknownDigest } from '../workflows/contract.js';
+import { adoptedDigest, type ProcessEventInput, unknownDigest } from '../workflows/contract.js';
 import { writeInTime } from './write-in-time.js';
 
 /**
@@ -20,19 +21,24 @@ export async function keepIgnored(
 ): Promise<boolean> {
   const { tenant, source, id, type, digest, receivedAt } = event;
   const body = Buffer.from(text);
-  const input: ProcessEventInput = { ...event, effects: [], payload: { stored: true } };
-  const recorded = await writeInTime(ledger, body.byteLength, (sql, schema) =>
-    recordIgnored(sql, schema, {
+  const input = JSON.stringify({ ...event, effects: [], payload: { stored: true } } satisfies ProcessEventInput);
+  const recorded = await writeInTime(ledger, body.byteLength, async (sql, schema) => {
+    const known = await recordIgnored(sql, schema, {
       tenant,
       eventKey,
       source,
       id,
       type,
       digest,
-      input: JSON.stringify(input),
+      input,
       receivedAt,
       body,
-    }),
-  );
-  return recorded.digest !== digest && recorded.digest !== unknownDigest;
+    });
+    // Done before Onefold: what is not known of it yet is what this delivery brings.
+    if (known.digest === adoptedDigest) {
+      await takeOverAdopted(sql, schema, { tenant, eventKey, type, digest, input, body });
+    }
+    return known;
+  });
+  return ![digest, unknownDigest, adoptedDigest].includes(recorded.digest);
 }

@@ -4,7 +4,7 @@ import { readPayload } from '../../src/ledger/read-payload.js';
 import { recordPlan } from '../../src/ledger/record-plan.js';
 import { writeDeadLetter } from '../../src/ledger/write-dead-letter.js';
 import { sha256 } from '../../src/runtime/sha256.js';
-import { isProcessEventInput, unknownDigest } from '../../src/workflows/contract.js';
+import { adoptedDigest, isProcessEventInput, unknownDigest } from '../../src/workflows/contract.js';
 import { createHarness, type ReceiverHarness } from './support/receiver-harness.js';
 import { shop, signed } from './support/sources.js';
 
@@ -55,6 +55,24 @@ test('a duplicate of an ignored event changes nothing, and another body is notic
   expect(await eventsOf(`event//all/${id}`)).toEqual(before);
   const differing = lines.filter(({ bodyDiffers }) => bodyDiffers === true);
   expect(differing).toMatchObject([{ path: 'ignored', status: 200, event: `all/${id}` }]);
+});
+
+test('of an event that was done before, and whose body nobody had, an ignored delivery brings the body', async () => {
+  const { send, lines } = await harness.open({ sources: [all] });
+  const id = randomUUID();
+  const eventKey = `event//all/${id}`;
+  await harness.ledger.database.query(
+    `INSERT INTO onefold.events (tenant, event_key, source, event_id, type, digest, input, state, remaining, received_at)
+     VALUES ('', $1, 'all', $2, 'order.paid', $3, '{}', 'done', 0, now())`,
+    [eventKey, id, adoptedDigest],
+  );
+  const sent = signed(all.source, id, { type: 'order.seen' });
+  await send('all', sent);
+  const digest = sha256(sent.body);
+  expect(await eventsOf(eventKey)).toMatchObject([{ state: 'done', type: 'order.seen', digest }]);
+  const { database, schema } = harness.ledger;
+  expect(await readPayload(database.query, schema, { tenant: '', eventKey, digest })).toBeDefined();
+  expect(lines.filter(({ bodyDiffers }) => bodyDiffers === true)).toEqual([]);
 });
 
 test('deliveries of one ignored event at once are all answered, and leave one row', async () => {

@@ -93,9 +93,6 @@ export function readAdoptOptions({ catalogue }: OperationsContext, options: Adop
   // A statement takes no second one behind it, and a query mostly comes with its closing semicolon.
   const sql = options.sql.trim().replace(/;\s*$/, '');
   if (sql === '') throw new OnefoldError('adopt_refused', 'the query is blank');
-  const others = catalogue.effects.filter(
-    (other) => other !== effect && other.source === effect.source && other.on.some((type) => effect.on.includes(type)),
-  );
   return {
     effect,
     ledgerName: ledgerName(effect),
@@ -104,6 +101,14 @@ export function readAdoptOptions({ catalogue }: OperationsContext, options: Adop
     from: options.from,
     tenant: checkTenant(options.tenant ?? ''),
     act,
-    notRun: others.map(({ name }) => name),
+    notRun: effectsBeside(catalogue, effect),
   };
+}
+
+/** Names of the other effects that act on events of the same types. */
+export function effectsBeside({ effects }: OperationsContext['catalogue'], effect: Effect): readonly string[] {
+  return effects
+    .filter((other) => other !== effect && other.source === effect.source)
+    .filter(({ on }) => on.some((type) => effect.on.includes(type)))
+    .map(({ name }) => name);
 }

@@ -29,17 +29,24 @@ const columns: Readonly<Record<keyof ClaimTableRow, string>> = {
  */
 const limits: TransactionLimits = { statementTimeoutMs: 600_000, lockTimeoutMs: 30_000, idleTimeoutMs: 600_000 };
 
+/** Rows of the first batch, by whose size the next ones are measured: of the largest results 50 MiB. */
+const firstRows = 50;
+
+/** What a batch may hold, as text. */
+const batchBytes = 16 * 1024 * 1024;
+
 /**
  * Runs the query with a cursor in a transaction that can only read, and hands its rows over in batches, each once the one
  * before was taken care of. All are of one moment.
  *
+ * @param mostRows Of a batch; fewer where they are large.
  * @param onBatch Answers whether to go on.
  * @throws {OnefoldError} `adopt_refused` for a query that fails, and for columns that nobody reads.
  */
 export async function readClaimTable(
   database: Pick<Database<unknown>, 'transaction'>,
   query: string,
-  batchRows: number,
+  mostRows: number,
   onBatch: (rows: readonly ClaimTableRow[]) => Promise<boolean>,
 ): Promise<void> {
   await database.transaction(async (_tx, sql) => {
@@ -56,9 +63,11 @@ export async function readClaimTable(
         ['read'],
       ),
     );
-    for (;;) {
+    for (let batchRows = firstRows; ; ) {
       const { rows } = await explained(() => sql<ClaimTableRow>(`FETCH FORWARD ${batchRows} FROM adopted`));
       if (rows.length === 0 || !(await onBatch(rows))) return;
+      const rowBytes = rows.reduce((sum, { result }) => sum + (result?.length ?? 0) + 200, 0) / rows.length;
+      batchRows = Math.max(1, Math.min(mostRows, Math.floor(batchBytes / rowBytes)));
     }
   }, limits);
 }

@@ -1,8 +1,9 @@
 import type { Client } from '@temporalio/client';
 import { defaultPayloadConverter } from '@temporalio/common';
 import { describeExecution } from '../describe-execution.js';
-import { type Decode, type HistoryEvent, readHistory } from './read-history.js';
+import { readHistory } from './read-history.js';
 import type { TracedRun } from './read-run.js';
+import type { Decode, HistoryEvent } from './run-reading.js';
 
 /** What Temporal knows of one workflow ID. */
 export interface KnownRuns {

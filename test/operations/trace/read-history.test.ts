@@ -3,8 +3,9 @@ import { fileURLToPath } from 'node:url';
 import { defaultPayloadConverter } from '@temporalio/common';
 import { historyFromJSON } from '@temporalio/common/lib/proto-utils.js';
 import { expect, test } from 'vitest';
-import { type HistoryEvent, readHistory } from '../../../src/operations/trace/read-history.js';
+import { readHistory } from '../../../src/operations/trace/read-history.js';
 import type { TracedRun } from '../../../src/operations/trace/read-run.js';
+import type { HistoryEvent } from '../../../src/operations/trace/run-reading.js';
 
 const folder = fileURLToPath(new URL('../../histories/', import.meta.url));
 const read = (name: string): Promise<TracedRun> => {
