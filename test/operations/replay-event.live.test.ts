@@ -275,7 +275,7 @@ test('a running event is refused, and so is one that nobody knows', async () => 
   await gate.reached;
   await expect(app.onefold.replay(`shop/${id}`, bob)).rejects.toMatchObject({
     code: 'replay_refused',
-    message: expect.stringContaining('retryNow'),
+    message: expect.stringContaining('retry-now'),
   });
   gate.open();
   await closed();

@@ -206,7 +206,7 @@ test('a delivery under way is refused, and so is one that waits for a relay or w
   await until('it pauses', async () => (await stage.row(endpoint, publication)).last_code === 'http_503');
   await expect(replayDelivery(context(), { publication, endpoint }, bob)).rejects.toMatchObject({
     code: 'replay_refused',
-    message: expect.stringContaining('retryNow'),
+    message: expect.stringContaining('retry-now'),
   });
   await stage.sql(
     `UPDATE onefold.publication_deliveries SET state = 'queued', relay_until = 'infinity' WHERE publication = $1`,
