@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { until } from '../hazards/support/until.js';
 import { type CliStage, createCliStage } from './support/cli-stage.js';
+import { deliverUntilTaken } from './support/deliver-until-taken.js';
 
 let stage: CliStage;
 let url: string;
@@ -27,7 +28,7 @@ async function ended(event: string): Promise<string> {
 async function refused(event: string): Promise<string> {
   const file = join(stage.folder, `refuse-${event}`);
   await writeFile(file, '');
-  await stage.deliver(url, event, { order: event, refuseWhile: file });
+  await deliverUntilTaken(stage, url, event, { order: event, refuseWhile: file });
   await ended(event);
   return file;
 }
@@ -66,7 +67,7 @@ test('of a dead-lettered event replay and abandon are offered, and the one that 
 
 test('of a done event nothing is offered, and an act that is not valid is refused with those that are', async () => {
   const event = id();
-  await stage.deliver(url, event, { order: event });
+  await deliverUntilTaken(stage, url, event, { order: event });
   await ended(event);
   expect((await stage.run(['fix', `shop/${event}`])).stdout).toContain('nothing is to be done about it');
   const { code, stderr } = await stage.run(['fix', `shop/${event}`, '--do', 'abandon', '--reason', 'r', '--yes']);
@@ -78,7 +79,7 @@ test('of an event that waits retry-now is offered; --json prints the acts and ca
   const event = id();
   const file = join(stage.folder, `fail-${event}`);
   await writeFile(file, '');
-  await stage.deliver(url, event, { order: event, failWhile: file });
+  await deliverUntilTaken(stage, url, event, { order: event, failWhile: file });
   const acts = async () => JSON.parse((await stage.run(['fix', `shop/${event}`, '--json'])).stdout).next;
   const offered = await until('the pause', async () => {
     const found = (await acts()).map(({ act }: { act: string }) => act);

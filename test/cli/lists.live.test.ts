@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type CliStage, createCliStage } from './support/cli-stage.js';
+import { deliverUntilTaken } from './support/deliver-until-taken.js';
 
 let stage: CliStage;
 const done = `evt-${randomUUID()}`;
@@ -14,9 +15,9 @@ beforeAll(async () => {
   const [receiver] = await Promise.all([stage.receiver(), stage.worker()]);
   const file = join(stage.folder, 'refuse');
   await writeFile(file, '');
-  await stage.deliver(receiver.url, done, { order: done });
+  await deliverUntilTaken(stage, receiver.url, done, { order: done });
   // Its name is a stranger's text, and a terminal must not obey it.
-  await stage.deliver(receiver.url, dead, { order: `\u001b[31m${dead}\n`, refuseWhile: file });
+  await deliverUntilTaken(stage, receiver.url, dead, { order: `\u001b[31m${dead}\n`, refuseWhile: file });
   for (const id of [done, dead]) {
     await stage.client.workflow
       .getHandle(`event//shop/${id}`)

@@ -5,6 +5,7 @@ import { delimiter, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, expect, inject, test } from 'vitest';
 import { type CliStage, createCliStage } from '../cli/support/cli-stage.js';
+import { deliverUntilTaken } from '../cli/support/deliver-until-taken.js';
 import { until } from '../hazards/support/until.js';
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
@@ -62,7 +63,7 @@ function run(name: string): Promise<string> {
 async function failing(id: string, type = 'order.paid', order = id): Promise<string> {
   const file = join(stage.folder, `fail-${id}`);
   await writeFile(file, '');
-  await stage.deliver(url, id, { order, failWhile: file }, type);
+  expect((await deliverUntilTaken(stage, url, id, { order, failWhile: file }, type)).status).toBe(202);
   return file;
 }
 

@@ -2,6 +2,8 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 /** Files that mostly wait, for timeouts that are not theirs to shorten; begun last, they would end alone. */
 const slow = [
+  'cli/replay-many',
+  'operations/adopt/',
   'hazards/hazard-18-',
   'cli/dev.live',
   'package/',
