@@ -14,7 +14,7 @@ beforeAll(async () => {
   stage = await createCliStage(fileURLToPath(new URL('./fixtures/incident.ts', import.meta.url)));
   const [receiver] = await Promise.all([stage.receiver(), stage.worker()]);
   url = receiver.url;
-}, 60_000);
+}, 240_000);
 afterAll(() => stage?.close());
 
 const id = () => `evt-${randomUUID()}`;
@@ -63,7 +63,7 @@ test('of a dead-lettered event replay and abandon are offered, and the one that 
   expect(await shipped(event)).toBe(1);
   const acts = await stage.sql("SELECT kind, actor, reason FROM onefold.acts WHERE event_key LIKE '%' || $1", [event]);
   expect(acts).toEqual([{ kind: 'replay', actor: 'ada', reason: 'for sale again' }]);
-}, 60_000);
+}, 240_000);
 
 test('of a done event nothing is offered, and an act that is not valid is refused with those that are', async () => {
   const event = id();
@@ -73,7 +73,7 @@ test('of a done event nothing is offered, and an act that is not valid is refuse
   const { code, stderr } = await stage.run(['fix', `shop/${event}`, '--do', 'abandon', '--reason', 'r', '--yes']);
   expect(code).toBe(1);
   expect(stderr).toContain("act_invalid: 'abandon' is not valid here; valid are: none");
-}, 60_000);
+}, 240_000);
 
 test('of an event that waits retry-now is offered; --json prints the acts and carries out nothing', async () => {
   const event = id();
@@ -89,7 +89,7 @@ test('of an event that waits retry-now is offered; --json prints the acts and ca
   await rm(file);
   expect((await stage.run(['fix', `shop/${event}`, '--do', '1', '--reason', 'mended', '--yes'])).code).toBe(0);
   expect(await ended(event)).toBe('COMPLETED');
-}, 60_000);
+}, 240_000);
 
 test('without a terminal and without --reason nothing is done; a name that nobody knows is an error', async () => {
   const event = id();
@@ -99,4 +99,4 @@ test('without a terminal and without --reason nothing is done; a name that nobod
   expect(stderr).toContain('confirmation_missing: nobody is there to ask: add --reason');
   const unknown = await stage.run(['fix', 'shop/nobody-knows-it']);
   expect(unknown).toMatchObject({ code: 1, stderr: expect.stringContaining('identity_unknown') });
-}, 60_000);
+}, 240_000);

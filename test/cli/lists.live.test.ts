@@ -24,7 +24,7 @@ beforeAll(async () => {
       .result()
       .catch(() => {});
   }
-}, 60_000);
+}, 240_000);
 afterAll(() => stage?.close());
 
 test('events list: one line per event, the latest first, filters, pages and JSON', async () => {
@@ -56,7 +56,7 @@ test('events list: one line per event, the latest first, filters, pages and JSON
   const none = await stage.run(['events', 'list', '--source', 'elsewhere']);
   expect(none).toMatchObject({ code: 0, stdout: '', stderr: expect.stringContaining('no such events') });
   expect((await stage.run(['events', 'list', '--state', 'lost'])).code).toBe(2);
-}, 60_000);
+}, 240_000);
 
 test('events show says where it stands in both places', async () => {
   const { stdout } = await stage.run(['events', 'show', `shop/${dead}`]);
@@ -65,7 +65,7 @@ test('events show says where it stands in both places', async () => {
   expect(stdout).toMatch(/ {2}dead letter \d+ \S+Z open event shop\/\S+ order.paid permanent_error: /);
   const unknown = await stage.run(['events', 'show', 'shop/nobody']);
   expect(unknown).toMatchObject({ code: 1, stderr: expect.stringContaining('event_unknown') });
-}, 60_000);
+}, 240_000);
 
 test('dead-letters: counted, listed, shown, and given an owner, who is in the acts', async () => {
   expect((await stage.run(['dead-letters', 'count'])).stdout).toMatch(
@@ -85,10 +85,10 @@ test('dead-letters: counted, listed, shown, and given an owner, who is in the ac
   expect((await stage.run(['acts', 'list', '--kind', 'guess'])).code).toBe(2);
   expect((await stage.run(['dead-letters', 'note', `shop/${dead}`, '--reason', 'r'])).stderr).toContain('note_refused');
   expect((await stage.run(['dead-letters', 'note', `shop/${dead}`, '--owner', 'x'])).code).toBe(2);
-}, 60_000);
+}, 240_000);
 
 test('publications: an application that publishes nothing has none', async () => {
   expect(await stage.run(['publications', 'list'])).toMatchObject({ code: 0, stdout: '' });
   const unknown = await stage.run(['publications', 'show', 'order:1']);
   expect(unknown).toMatchObject({ code: 1, stderr: expect.stringContaining('publication_unknown') });
-}, 60_000);
+}, 240_000);
