@@ -1,6 +1,5 @@
 import type { PublishingContext } from '../operations/context.js';
 import { abandonDelivery } from '../operations/deliveries/abandon-delivery.js';
-import { listDeadLetters } from '../operations/deliveries/list-dead-letters.js';
 import type { DeliveryFilter } from '../operations/deliveries/list-deliveries.js';
 import { listDeliveries } from '../operations/deliveries/list-deliveries.js';
 import { listPublications } from '../operations/deliveries/list-publications.js';
@@ -14,8 +13,10 @@ import type { EndpointFilter } from '../operations/endpoints/list-endpoints.js';
 import { type EndpointsApi, tenantEndpoints } from '../operations/endpoints/tenant-endpoints.js';
 import type { EndpointChanges, EndpointSettings } from '../publisher/endpoint-settings.js';
 import type { PublicationFields, Published } from '../publisher/publication.js';
+import { type AdminHandler, actOf, wishOf } from './admin-handler.js';
 import type { AdminRequest } from './admin-request.js';
 import type { AdminRouteName } from './admin-routes.js';
+import { receivingHandlers } from './receiving-handlers.js';
 
 /** What the admin API stands on. */
 export interface AdminDependencies {
@@ -24,23 +25,16 @@ export interface AdminDependencies {
   readonly publish: (publication: PublicationFields) => Promise<Published>;
 }
 
-/** What a handler answers. */
-export interface AdminAnswer {
-  readonly body: unknown;
-  /** Where it is not the route's usual one. */
-  readonly status?: number;
-}
-
-/** Carries out one route. */
-export type AdminHandler = (request: AdminRequest) => Promise<AdminAnswer>;
-
 /** Makes the handler of every route of the table. */
 export function adminHandlers({ context, publish }: AdminDependencies): Readonly<Record<AdminRouteName, AdminHandler>> {
   const endpoints = ({ tenant }: AdminRequest): EndpointsApi => tenantEndpoints(context, tenant);
   const idOf = ({ path }: AdminRequest): string => path.text('id');
   const move =
     (name: 'pause' | 'resume' | 'disable' | 'enable'): AdminHandler =>
-    async (request) => ({ body: await endpoints(request)[name](idOf(request), actOf(request)) });
+    async (request) => {
+      const act = { ...actOf(request), ...request.body.texts('id') };
+      return { body: await endpoints(request)[name](idOf(request), act) };
+    };
 
   return {
     listEndpoints: async (request) => {
@@ -145,21 +139,6 @@ export function adminHandlers({ context, publish }: AdminDependencies): Readonly
       const name = { tenant, endpoint: path.text('endpoint'), publication: path.text('publication') };
       return { body: await abandonDelivery(context, name, wishOf(request)) };
     },
-    listDeadLetters: async ({ tenant, query }) => ({
-      body: await listDeadLetters(context, {
-        tenant,
-        ...query.texts('endpoint', 'publication', 'code', 'cursor'),
-        ...query.flags('all'),
-        ...query.numbers('limit'),
-      }),
-    }),
+    ...receivingHandlers(context),
   };
-}
-
-function actOf({ by, body }: AdminRequest): { readonly by: string; readonly reason?: string } {
-  return { by, ...body.texts('reason') };
-}
-
-function wishOf({ by, body }: AdminRequest): { readonly by: string; readonly reason: string; readonly id?: string } {
-  return { by, reason: body.text('reason'), ...body.texts('id') };
 }

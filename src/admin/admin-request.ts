@@ -1,5 +1,5 @@
 import { OnefoldError } from '../errors.js';
-import type { AdminRoute } from './admin-routes.js';
+import type { AdminRoute } from './admin-route.js';
 
 /** A request of the admin API, its names checked against its route. */
 export interface AdminRequest {

@@ -1,32 +1,5 @@
-/** Which token a request needs: one that may read, or one that may act. */
-export type AdminAccess = 'read' | 'act';
-
-/** Names of parameters or fields, and what they mean; `docs/admin-api.md` says it so. */
-export type Described = Readonly<Record<string, string>>;
-
-/** One route of the admin API. */
-export interface AdminRoute {
-  readonly name: string;
-  readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
-  /** As Express takes it. A publication identity stands in it percent-encoded. */
-  readonly path: string;
-  readonly access: AdminAccess;
-  /** Of the usual answer. */
-  readonly status: 200 | 201 | 202;
-  readonly does: string;
-  /** Beside `tenant`, which every route takes; others are refused. */
-  readonly query?: Described;
-  /** Fields of the JSON object; others are refused. */
-  readonly body?: Described;
-  /** Fields that cannot be left out. */
-  readonly needs?: readonly string[];
-  readonly answer: string;
-}
-
-const paged: Described = {
-  cursor: 'the `next` of the page before',
-  limit: 'rows of a page, 1 to 200, 50 by default',
-};
+import { type AdminRoute, type Described, paged, wish } from './admin-route.js';
+import { receivingRoutes } from './receiving-routes.js';
 
 const within: Described = {
   since: 'published at or after, such as `2026-02-03T04:05:06Z`',
@@ -48,9 +21,9 @@ const settings: Described = {
 
 const why: Described = { reason: 'logged; of a pause, a disabling or a removal it is kept with the endpoint' };
 
-const wish: Described = {
-  reason: 'why; recorded',
-  id: 'identity of this wish: repeating it is harmless; a new one by default',
+const move: Described = {
+  reason: 'why; recorded, and of a pause or a disabling kept with the endpoint',
+  id: 'identity of this move: repeating it changes nothing; a new one by default',
 };
 
 /**
@@ -119,7 +92,7 @@ export const adminRoutes = [
     access: 'act',
     status: 200,
     does: 'Holds its deliveries: they wait without spending attempts.',
-    body: why,
+    body: move,
     answer: 'the endpoint',
   },
   {
@@ -129,7 +102,7 @@ export const adminRoutes = [
     access: 'act',
     status: 200,
     does: 'Lets the deliveries of a paused endpoint go on.',
-    body: why,
+    body: move,
     answer: 'the endpoint',
   },
   {
@@ -139,7 +112,7 @@ export const adminRoutes = [
     access: 'act',
     status: 200,
     does: 'Holds its deliveries, as what a 410 or days of failures do.',
-    body: why,
+    body: move,
     answer: 'the endpoint',
   },
   {
@@ -149,7 +122,7 @@ export const adminRoutes = [
     access: 'act',
     status: 200,
     does: 'Takes a disabled endpoint back into service.',
-    body: why,
+    body: move,
     answer: 'the endpoint',
   },
   {
@@ -309,22 +282,7 @@ export const adminRoutes = [
     needs: ['reason'],
     answer: '`{ id, outcome, state, … }`, the state being that before',
   },
-  {
-    name: 'listDeadLetters',
-    method: 'GET',
-    path: '/v1/dead-letters',
-    access: 'read',
-    status: 200,
-    does: 'Lists open dead letters of deliveries, the latest first.',
-    query: {
-      endpoint: 'of this endpoint',
-      publication: 'of this publication',
-      code: 'why they ended',
-      all: '`true`: closed ones too',
-      ...paged,
-    },
-    answer: '`{ items, next? }`',
-  },
+  ...receivingRoutes,
 ] as const satisfies readonly AdminRoute[];
 
 /** Names one route. */

@@ -1,6 +1,6 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { OnefoldError } from '../errors.js';
-import type { AdminAccess } from './admin-routes.js';
+import type { AdminAccess } from './admin-route.js';
 
 /** The tokens of the admin API; secrets. */
 export interface AdminTokens {

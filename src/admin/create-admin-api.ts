@@ -9,10 +9,12 @@ import { type ErrorCode, OnefoldError } from '../errors.js';
 import { checkTenant } from '../identity/check-tenant.js';
 import { readJson } from '../operations/read-json.js';
 import { problemContentType, problemDocument } from '../runtime/problem-document.js';
-import { type AdminDependencies, type AdminHandler, adminHandlers } from './admin-handlers.js';
+import type { AdminHandler } from './admin-handler.js';
+import { type AdminDependencies, adminHandlers } from './admin-handlers.js';
 import { adminStatus } from './admin-problems.js';
 import { type AdminRequest, namesOf, readFields } from './admin-request.js';
-import { type AdminAccess, type AdminRoute, adminRoutes } from './admin-routes.js';
+import type { AdminAccess, AdminRoute } from './admin-route.js';
+import { adminRoutes } from './admin-routes.js';
 import { type AdminTokens, adminAccess } from './admin-tokens.js';
 
 /** A message of 256 KiB, and what stands around it. */

@@ -1,5 +1,6 @@
 import { adminStatuses } from './admin-problems.js';
-import { type AdminRoute, adminRoutes, type Described } from './admin-routes.js';
+import type { AdminRoute, Described } from './admin-route.js';
+import { adminRoutes } from './admin-routes.js';
 import { actorHeader, adminBodyLimitBytes } from './create-admin-api.js';
 
 /**
@@ -28,8 +29,8 @@ does not start without one of them, on whatever address. Acts are recorded under
 
 \`?tenant=\` names the tenant; without it, what belongs to no tenant. Bodies are JSON objects of at most
 ${adminBodyLimitBytes / 1024} KiB. Unknown parameters and fields are refused. Lists are pages \`{ items, next? }\`; \`next\` is the
-\`cursor\` of the next one. Times are ISO 8601. A publication identity in a path is percent-encoded:
-\`/v1/publications/order%3A42%3Aconfirmed%3Av1\`.
+\`cursor\` of the next one. Times are ISO 8601. An identity in a path is
+percent-encoded, its slashes too: \`/v1/publications/order%3A42%3Aconfirmed%3Av1\`, \`/v1/events/shop/evt%2F1\`.
 
 | route | needs | what it does |
 |---|---|---|

@@ -60,7 +60,13 @@ test('the life of a delivery: endpoint, publication, dead letter, replay, each u
   });
   expect(await ask('GET', delivery)).toMatchObject({ status: 404, json: { code: 'publication_unknown' } });
   expect((await ask('GET', '/v1/dead-letters?tenant=acme')).json.items).toMatchObject([
-    { endpoint: id, publication: message.publication, code: 'http_404' },
+    {
+      kind: 'delivery',
+      endpoint: id,
+      publication: message.publication,
+      deliveryKey: expect.stringMatching(/^publication\//),
+      code: 'http_404',
+    },
   ]);
   expect((await ask('GET', `/v1/publications/${name}?tenant=acme`)).json).toMatchObject({
     publication: message.publication,
@@ -128,6 +134,21 @@ test('an endpoint is changed, moved, given a secret, tested and removed', async 
   expect((await ask('POST', `${path}/test`)).json).toMatchObject({ decision: 'delivered', status: 200 });
   expect((await ask('DELETE', `${path}?reason=gone`)).json).toMatchObject({ state: 'removed', stateReason: 'gone' });
   expect(await ask('POST', `${path}/pause`)).toMatchObject({ status: 409, json: { code: 'endpoint_removed' } });
+});
+
+test('moves of an endpoint are acts, and the same id moves it once', async () => {
+  const { ask } = admin;
+  const { json } = await ask('POST', '/v1/endpoints?tenant=moved', { body: { url: receiver.url, types: ['none.*'] } });
+  const path = `/v1/endpoints/${json.endpoint.id}`;
+  const holidays = { body: { reason: 'holidays', id: 'm1' }, headers: { 'onefold-actor': 'alice' } };
+  expect((await ask('POST', `${path}/pause?tenant=moved`, holidays)).json.state).toBe('paused');
+  expect((await ask('POST', `${path}/resume?tenant=moved`)).json.state).toBe('enabled');
+  expect((await ask('POST', `${path}/pause?tenant=moved`, holidays)).json.state).toBe('enabled');
+  const about = encodeURIComponent(`endpoint/moved/${json.endpoint.id}`);
+  expect((await ask('GET', `/v1/acts?tenant=moved&about=${about}`)).json.items).toMatchObject([
+    { kind: 'resume', by: 'admin-api', reason: '' },
+    { kind: 'pause', by: 'alice', reason: 'holidays', id: 'm1', outcome: 'carried_out' },
+  ]);
 });
 
 test('a dead-lettered delivery is given up, and its dead letter closed', async () => {

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type AdminRoute, adminRoutes } from '../../src/admin/admin-routes.js';
+import type { AdminRoute } from '../../src/admin/admin-route.js';
+import { adminRoutes } from '../../src/admin/admin-routes.js';
 import { type AdminStage, createAdminStage, readToken } from './support/admin-stage.js';
 
 let admin: AdminStage;
@@ -9,7 +10,11 @@ beforeAll(async () => {
 afterAll(() => admin?.close());
 
 const pathOf = ({ path }: AdminRoute) =>
-  path.replace(':id', 'ep_nobody').replace(':endpoint', 'ep_nobody').replace(':publication', 'nobody%3Aknows%2Fv1');
+  path
+    .replace(':id', 'ep_nobody')
+    .replace(':source', 'nowhere')
+    .replace(':endpoint', 'ep_nobody')
+    .replace(':publication', 'nobody%3Aknows%2Fv1');
 
 /** A body with all that the route needs, about nothing that there is. */
 const bodyOf = ({ needs = [] }: AdminRoute) =>

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { adminStatuses } from '../../src/admin/admin-problems.js';
-import { type AdminRoute, adminRoutes } from '../../src/admin/admin-routes.js';
+import type { AdminRoute } from '../../src/admin/admin-route.js';
+import { adminRoutes } from '../../src/admin/admin-routes.js';
 import { renderAdminApi } from '../../src/admin/render-admin-api.js';
 
 const page = renderAdminApi('<!-- generated -->');

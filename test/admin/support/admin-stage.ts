@@ -1,6 +1,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { createAdminApi } from '../../../src/admin/create-admin-api.js';
+import type { Onefold } from '../../../src/onefold.js';
 import { operationsContext } from '../../../src/operations/context.js';
 import { createDeliveryStage, type DeliveryStage } from '../../publisher/support/delivery-stage.js';
 
@@ -22,20 +23,36 @@ export interface AskOptions {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** The admin API over HTTP, on an application of its own. */
-export interface AdminStage {
-  readonly stage: DeliveryStage;
+/** The admin API of an application over HTTP. */
+export interface ServedApi {
   readonly url: string;
   ask(method: string, path: string, options?: AskOptions): Promise<AdminAnswered>;
   close(): Promise<void>;
 }
 
+/** The admin API over HTTP, on an application of its own. */
+export interface AdminStage extends ServedApi {
+  readonly stage: DeliveryStage;
+}
+
 export async function createAdminStage(options: { readonly worker?: boolean } = {}): Promise<AdminStage> {
   const stage = await createDeliveryStage(options);
+  const { close, ...api } = await serveApi(stage.onefold as Pick<Onefold, typeof operationsContext | 'publish'>);
+  return {
+    stage,
+    ...api,
+    async close() {
+      await close();
+      await stage.close();
+    },
+  };
+}
+
+export async function serveApi(onefold: Pick<Onefold, typeof operationsContext | 'publish'>): Promise<ServedApi> {
   const app = createAdminApi(
     {
-      context: stage.onefold[operationsContext],
-      publish: (publication) => stage.onefold.publish(publication as never),
+      context: onefold[operationsContext],
+      publish: (publication) => onefold.publish(publication as never),
     },
     { act: actToken, read: readToken },
   );
@@ -43,7 +60,6 @@ export async function createAdminStage(options: { readonly worker?: boolean } = 
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   return {
-    stage,
     url,
     async ask(method, path, { token = actToken, body, headers = {} } = {}) {
       const raw = typeof body === 'string' || body instanceof Uint8Array;
@@ -62,7 +78,6 @@ export async function createAdminStage(options: { readonly worker?: boolean } = 
     async close() {
       server.closeAllConnections();
       await new Promise<void>((resolve) => server.close(() => resolve()));
-      await stage.close();
     },
   };
 }
