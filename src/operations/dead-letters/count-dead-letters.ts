@@ -3,6 +3,7 @@ import { refuseUnknownOptions } from '../../runtime/options.js';
 import type { OperationsContext } from '../context.js';
 import { operationFailure } from '../operation-failure.js';
 import { readFilter } from '../read-filter.js';
+import { readKind } from './read-kind.js';
 
 /** Which dead letters are counted; what is left out restricts nothing. */
 export interface CountFilter {
@@ -23,13 +24,13 @@ export async function countDeadLetters(
   options: CountFilter = {},
 ): Promise<readonly CountedDeadLetters[]> {
   refuseUnknownOptions(options, ['tenant', 'kind', 'source'], 'count of dead letters');
-  const { source, kind } = options;
-  const { tenant, state, source: of } = readFilter(options, { source, state: kind }, ['event', 'delivery']);
+  const kind = readKind(options.kind);
+  const { tenant, source } = readFilter(options, { source: options.source });
   try {
     return await count(ledger.database.query, ledger.schema, {
       tenant,
-      ...(state === undefined ? {} : { kind: state }),
-      ...(of === undefined ? {} : { source: of }),
+      ...(kind === undefined ? {} : { kind }),
+      ...(source === undefined ? {} : { source }),
     });
   } catch (error) {
     throw operationFailure(error);

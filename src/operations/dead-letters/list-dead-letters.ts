@@ -5,6 +5,7 @@ import type { OperationsContext } from '../context.js';
 import { operationFailure } from '../operation-failure.js';
 import { type Page, pageOf, readCursor, readLimit } from '../page-cursor.js';
 import { type ListOptions, readFilter } from '../read-filter.js';
+import { readKind } from './read-kind.js';
 
 /** Which dead letters are asked for; what is left out restricts nothing. */
 export interface DeadLetterFilter extends ListOptions {
@@ -99,11 +100,10 @@ export async function listDeadLetters(
   options: DeadLetterFilter = {},
 ): Promise<Page<DeadLetter>> {
   refuseUnknownOptions(options, known, 'dead letters');
-  const { tenant: _tenant, cursor, limit: rows, all, kind: state, ...filter } = options;
-  const read = readFilter(options, { ...filter, state }, ['event', 'delivery']);
-  const { endpoint, publication, state: asked, source: from, ...rest } = read;
-  // A source is an event's and an endpoint a delivery's, though both stand in one column.
-  const kind = asked ?? (from !== undefined ? 'event' : endpoint !== undefined || publication ? 'delivery' : undefined);
+  const { tenant: _tenant, cursor, limit: rows, all, kind: asked, ...filter } = options;
+  const { endpoint, publication, source: from, ...rest } = readFilter(options, filter);
+  const { businessKey } = rest;
+  const kind = readKind(asked, { event: { source: from, businessKey }, delivery: { endpoint, publication } });
   const source = endpoint ?? from;
   const limit = readLimit(rows);
   const [before] = readCursor<readonly [string]>(cursor, [letterIdForm]) ?? [];

@@ -30,8 +30,8 @@ const moves = {
 /**
  * Pauses, resumes, disables or enables an endpoint. While it is paused or disabled its deliveries are held: they wait, and
  * spend no attempt, until it is enabled or their elapsed time is over. Enabled or resumed, it begins with a clean bill of
- * health. Repeating a move is harmless; another
- * reason of what is held already replaces the one before. Each move is recorded as an act.
+ * health. Repeating a move is harmless; another reason for what its owner holds already replaces the one before. Each move is
+ * recorded as an act.
  *
  * @throws {OnefoldError} `endpoint_disabled` for pausing or resuming a disabled endpoint, `endpoint_paused` for enabling a
  * paused one, `endpoint_unknown`, `endpoint_removed`, `endpoint_invalid`, `identity_invalid`, `ledger_unavailable`,
