@@ -1,3 +1,4 @@
+import { parseEventKey } from '../../identity/event-identity.js';
 import { publicationKey } from '../../identity/publication-identity.js';
 import { readActs } from '../../ledger/trace/read-acts.js';
 import { readLetters } from '../../ledger/trace/read-letters.js';
@@ -12,10 +13,10 @@ import { publicationActKey } from '../act-keys.js';
 import type { OperationsContext } from '../context.js';
 import type { TracedPublication, TracedPublicationDelivery } from './trace.js';
 
-/** What publications are asked for: what events have caused, or one by its name. */
+/** What publications are asked for: what events have caused, or one of a tenant by its name; and the only tenant to tell of. */
 export type PublicationsAsked =
   | { readonly causedBy: readonly string[]; readonly tenant?: string | undefined }
-  | { readonly tenant: string; readonly publication: string };
+  | { readonly of: string; readonly publication: string; readonly tenant?: string | undefined };
 
 /** Publications that one trace tells of, and of each delivery the attempts. */
 export const publicationsAtMost = 100;
@@ -33,7 +34,12 @@ export async function gatherPublications(
   const rows =
     'causedBy' in asked
       ? await readPublicationsOf(query, schema, { eventKeys: asked.causedBy, tenant: asked.tenant }, publicationsAtMost)
-      : await readTracedPublication(query, schema, asked, publicationsAtMost);
+      : await readTracedPublication(
+          query,
+          schema,
+          { tenant: asked.of, publication: asked.publication },
+          publicationsAtMost,
+        );
   if (rows.length === 0) return [];
   const deliveries = rows.flatMap((row) => (row.endpoint === null ? [] : [{ ...row, endpoint: row.endpoint }]));
   const keys = deliveries.map((one) => ({ tenant: one.tenant, key: keyOf(one) }));
@@ -71,21 +77,21 @@ export async function gatherPublications(
   const publications = new Map<string, TracedPublication & { readonly deliveries: TracedPublicationDelivery[] }>();
   for (const row of rows) {
     const identity = JSON.stringify([row.tenant, row.publication]);
-    const publication = publications.get(identity) ?? { ...published(row), deliveries: [] };
+    const publication = publications.get(identity) ?? { ...published(row, asked.tenant), deliveries: [] };
     publications.set(identity, publication);
     if (row.endpoint !== null) publication.deliveries.push(delivery({ ...row, endpoint: row.endpoint }));
   }
   return [...publications.values()];
 }
 
-function published(row: TracedPublicationRow): Omit<TracedPublication, 'deliveries'> {
+/** @param told The only tenant that anything is told of. What an effect published for another one has a cause of its own tenant. */
+function published(row: TracedPublicationRow, told: string | undefined): Omit<TracedPublication, 'deliveries'> {
   const { tenant, publication, webhookId, type, publishedAt, cause, causedBy } = row;
+  const causing = causedBy === null ? undefined : parseEventKey(causedBy)?.tenant;
+  const named = { tenant, publication, webhookId, type, publishedAt };
+  if (told !== undefined && causing !== undefined && causing !== told) return named;
   return {
-    tenant,
-    publication,
-    webhookId,
-    type,
-    publishedAt,
+    ...named,
     ...(cause === null ? {} : { cause: JSON.parse(cause) as NonNullable<TracedPublication['cause']> }),
     ...(causedBy === null ? {} : { causedBy }),
   };

@@ -132,7 +132,11 @@ async function tracePublication(
   publication: string,
   temporal: boolean,
 ): Promise<Traced> {
-  const publications = await gatherPublications(context, { tenant: match.tenant, publication });
+  const publications = await gatherPublications(context, {
+    of: match.tenant,
+    publication,
+    tenant: wanted.tenant,
+  });
   // Up the chain as well: the event whose effect published it. It may be another tenant's, who is not told of then.
   const causes = publications.flatMap(({ causedBy }) => {
     const parsed = causedBy === undefined ? undefined : parseEventKey(causedBy);

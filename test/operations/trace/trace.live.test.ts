@@ -143,8 +143,8 @@ test('a tenant is told nothing of another one, and without a tenant both are off
       [tenant, `event/${tenant}/shop/${order}`, order],
     );
     await stage.sql(
-      `INSERT INTO onefold.publications (tenant, publication, event_id, type, digest, body, caused_by)
-       VALUES ($1, $2, $3, 'order.shipped', 'd', '{}', $4)`,
+      `INSERT INTO onefold.publications (tenant, publication, event_id, type, digest, body, caused_by, cause)
+       VALUES ($1, $2, $3, 'order.shipped', 'd', '{}', $4, '{"event":"shop/of-acme"}')`,
       [tenant, `of-${tenant}-${order}`, randomUUID(), `event/acme/shop/${order}`],
     );
   }
@@ -155,6 +155,12 @@ test('a tenant is told nothing of another one, and without a tenant both are off
   expect(JSON.stringify(acme)).not.toContain('bolt');
   const other = app.onefold.trace(`event/bolt/shop/${order}`, { tenant: 'acme' });
   await expect(other).rejects.toMatchObject({ code: 'identity_unknown' });
+  // Published for bolt by an effect of acme's event.
+  const published = `of-bolt-${order}`;
+  const bolt = await traced(published, { tenant: 'bolt', temporal: false });
+  expect(bolt.publications).toHaveLength(1);
+  expect(JSON.stringify(bolt)).not.toContain('acme');
+  expect(JSON.stringify(await traced(published, { temporal: false }))).toContain('shop/of-acme');
 });
 
 test('a part of a name is answered with choices, wildcards are plain characters, and nothing is an error', async () => {
