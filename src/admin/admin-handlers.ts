@@ -16,7 +16,9 @@ import type { PublicationFields, Published } from '../publisher/publication.js';
 import { type AdminHandler, actOf, wishOf } from './admin-handler.js';
 import type { AdminRequest } from './admin-request.js';
 import type { AdminRouteName } from './admin-routes.js';
+import { pauseHandlers } from './pause-handlers.js';
 import { receivingHandlers } from './receiving-handlers.js';
+import { replayManyHandlers } from './replay-many-handlers.js';
 
 /** What the admin API stands on. */
 export interface AdminDependencies {
@@ -140,5 +142,7 @@ export function adminHandlers({ context, publish }: AdminDependencies): Readonly
       return { body: await abandonDelivery(context, name, wishOf(request)) };
     },
     ...receivingHandlers(context),
+    ...replayManyHandlers(context),
+    ...pauseHandlers(context),
   };
 }

@@ -18,7 +18,7 @@ export interface AdminRoute {
   readonly query?: Described;
   /** Fields of the JSON object; others are refused. */
   readonly body?: Described;
-  /** Fields that cannot be left out. */
+  /** Fields that cannot be left out, of a GET parameters. */
   readonly needs?: readonly string[];
   readonly answer: string;
 }

@@ -1,5 +1,7 @@
 import { type AdminRoute, type Described, paged, wish } from './admin-route.js';
+import { pauseRoutes } from './pause-routes.js';
 import { receivingRoutes } from './receiving-routes.js';
+import { replayManyRoutes } from './replay-many-routes.js';
 
 const within: Described = {
   since: 'published at or after, such as `2026-02-03T04:05:06Z`',
@@ -283,6 +285,8 @@ export const adminRoutes = [
     answer: '`{ id, outcome, state, … }`, the state being that before',
   },
   ...receivingRoutes,
+  ...replayManyRoutes,
+  ...pauseRoutes,
 ] as const satisfies readonly AdminRoute[];
 
 /** Names one route. */

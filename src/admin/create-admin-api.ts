@@ -124,13 +124,15 @@ function readRequest(route: AdminRoute, request: Request): AdminRequest {
   if (typeof given !== 'object' || given === null || Array.isArray(given)) {
     throw new OnefoldError('body_malformed', 'expected a JSON object');
   }
+  const needs = route.needs ?? [];
+  const isGet = route.method === 'GET';
   const actor = request.get(actorHeader)?.trim() ?? '';
   return {
     tenant: checkTenant(tenant),
     by: actor === '' ? defaultActor : actor,
     path: readFields(request.params, Object.keys(request.params), [], 'path'),
-    query: readFields(query, namesOf(route.query), [], 'query'),
-    body: readFields(given as Record<string, unknown>, namesOf(route.body), route.needs ?? [], 'body'),
+    query: readFields(query, namesOf(route.query), isGet ? needs : [], 'query'),
+    body: readFields(given as Record<string, unknown>, namesOf(route.body), isGet ? [] : needs, 'body'),
   };
 }
 

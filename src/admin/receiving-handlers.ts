@@ -1,7 +1,7 @@
 import { OnefoldError } from '../errors.js';
 import { abandonEvent } from '../operations/abandon-event.js';
 import { type ActFilter, listActs } from '../operations/acts/list-acts.js';
-import type { OperationsContext } from '../operations/context.js';
+import type { PublishingContext } from '../operations/context.js';
 import { type CountFilter, countDeadLetters } from '../operations/dead-letters/count-dead-letters.js';
 import { letterIdForm, listDeadLetters } from '../operations/dead-letters/list-dead-letters.js';
 import { noteDeadLetter } from '../operations/dead-letters/note-dead-letter.js';
@@ -11,6 +11,7 @@ import { showEvent } from '../operations/events/show-event.js';
 import { readActOptions } from '../operations/read-act-options.js';
 import { replayEvent } from '../operations/replay-event.js';
 import { retryNow } from '../operations/retry-now.js';
+import { traceIdentity } from '../operations/trace/trace-identity.js';
 import { type AdminHandler, wishOf } from './admin-handler.js';
 import type { AdminRequest } from './admin-request.js';
 import { deadLetterAnswer } from './dead-letter-answer.js';
@@ -18,7 +19,7 @@ import { eventOfPath } from './event-of-path.js';
 import type { ReceivingRouteName } from './receiving-routes.js';
 
 /** Makes the handlers of the routes about what was received. */
-export function receivingHandlers(context: OperationsContext): Readonly<Record<ReceivingRouteName, AdminHandler>> {
+export function receivingHandlers(context: PublishingContext): Readonly<Record<ReceivingRouteName, AdminHandler>> {
   return {
     listEvents: async ({ tenant, query }) => ({
       body: await listEvents(context, {
@@ -57,6 +58,14 @@ export function receivingHandlers(context: OperationsContext): Readonly<Record<R
       const options = { ...wishOf(request), tenant, ...body.flags('dryRun') };
       return { body: await abandonEvent(context, eventOfPath(request), options) };
     },
+    traceIdentity: async ({ tenant, query }) => ({
+      body: await traceIdentity(context, query.text('identity'), {
+        tenant,
+        ...query.texts('effect'),
+        ...query.flags('temporal'),
+        ...query.numbers('limit'),
+      }),
+    }),
     listDeadLetters: async ({ tenant, query }) => {
       const { kind: asked, ...texts } = query.texts(
         'kind',

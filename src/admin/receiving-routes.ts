@@ -77,6 +77,27 @@ export const receivingRoutes = [
     answer: '`{ id, outcome, state, effects, abandoned?, … }`, state and effects being those before',
   },
   {
+    name: 'traceIdentity',
+    method: 'GET',
+    path: '/v1/trace',
+    access: 'read',
+    status: 200,
+    does:
+      'Tells everything that is known of an event, a business key or a publication as one story, with what to suspect and ' +
+      'what may be done. It waits for Temporal two seconds at most.',
+    query: {
+      identity:
+        '`source/event-id`, an event id, a workflow ID, a business key, a publication, a `webhook-id`, or a part of one',
+      effect: 'the identity is the business key of this effect',
+      temporal: '`false`: only the ledger is asked',
+      limit: 'events of one business key, the newest, 1 to 50; 50 by default',
+    },
+    needs: ['identity'],
+    answer:
+      '`{ outcome: "traced", events, claims, publications, suspects, next, timeline, … }`, or `{ outcome: "ambiguous", ' +
+      'choices, part, more }` where the name may mean several things',
+  },
+  {
     name: 'listDeadLetters',
     method: 'GET',
     path: '/v1/dead-letters',

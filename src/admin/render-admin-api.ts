@@ -52,7 +52,7 @@ function renderRoute({ method, path, status, does, query, body, needs = [], answ
   const parts = [
     `### ${method} ${path}\n`,
     `${does}\n`,
-    ...(query ? [renderFields('parameter', query, [])] : []),
+    ...(query ? [renderFields('parameter', query, needs)] : []),
     ...(body ? [renderFields('field', body, needs)] : []),
     `Answers ${status}: ${answer}.\n`,
   ];

@@ -16,7 +16,9 @@ interface AdminFlags {
 /** `onefold admin` */
 export function adminCommand(): Command {
   return new Command('admin')
-    .description('Serve the admin API: endpoints, publications, deliveries, dead letters and replay, over HTTP.')
+    .description(
+      'Serve the admin API over HTTP: events, endpoints, publications, deliveries, dead letters, acts, trace, pauses and replay.',
+    )
     .option('--host <address>', 'address to listen on (ONEFOLD_ADMIN_HOST; default 127.0.0.1)')
     .option('--port <number>', `port to listen on, 0 for any (ONEFOLD_ADMIN_PORT; default ${defaultPort})`, port)
     .option(...configOption)

@@ -21,5 +21,7 @@ test('routes and their names are distinct, and what a route needs is a field of 
   const routes: readonly AdminRoute[] = adminRoutes;
   expect(new Set(routes.map(({ name }) => name)).size).toBe(routes.length);
   expect(new Set(routes.map(({ method, path }) => `${method} ${path}`)).size).toBe(routes.length);
-  for (const { needs = [], body = {} } of routes) for (const name of needs) expect(Object.keys(body)).toContain(name);
+  for (const { needs = [], method, query = {}, body = {} } of routes) {
+    for (const name of needs) expect(Object.keys(method === 'GET' ? query : body)).toContain(name);
+  }
 });

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import type { DeliveryState } from '../../../src/ledger/publication-deliveries/delivery-row.js';
 import { operationsContext } from '../../../src/operations/context.js';
-import { listDeadLetters } from '../../../src/operations/deliveries/list-dead-letters.js';
+import { listDeadLetters } from '../../../src/operations/dead-letters/list-dead-letters.js';
 import { type DeliveryFilter, listDeliveries } from '../../../src/operations/deliveries/list-deliveries.js';
 import { listPublications } from '../../../src/operations/deliveries/list-publications.js';
 import { showDelivery } from '../../../src/operations/deliveries/show-delivery.js';
@@ -264,7 +264,14 @@ test('a delivery that pauses shows its attempts and what its workflow plans; a d
   expect(await stage.end(endpoint, publication, tenant)).toEqual({ failed: 'http_404' });
   const letters = () => listDeadLetters(context(), { tenant });
   expect((await letters()).items).toMatchObject([
-    { endpoint, publication, code: 'http_404', occurrences: 1, reasons: [{ code: 'http_503' }, { code: 'http_404' }] },
+    {
+      kind: 'delivery',
+      endpoint,
+      name: publication,
+      code: 'http_404',
+      occurrences: 1,
+      reasons: [{ code: 'http_503' }, { code: 'http_404' }],
+    },
   ]);
   expect((await listDeadLetters(context(), { tenant, code: 'http_500' })).items).toEqual([]);
   expect((await listDeadLetters(context(), { tenant: 'other', endpoint })).items).toEqual([]);
